@@ -44,7 +44,7 @@ class Doorkeeper:
         if least is None:
             return None
         if _owes_a_code(request) and match.url_name != ASK:
-            return _to_the_code(request)
+            return _redirect_to_code(request)
         role = role_of(request.user)
         return None if role is not None and role.covers(least) else refusal(request, role, least)
 
@@ -54,10 +54,10 @@ def _owes_a_code(request: Any) -> bool:
     return not request.user.is_verified() and device_of(request.user) is not None
 
 
-def _to_the_code(request: Any) -> HttpResponse:
+def _redirect_to_code(request: Any) -> HttpResponse:
     query = QueryDict(mutable=True)
-    asked = safe_redirect.page(request.get_full_path())
-    query["next"] = safe_redirect.page_open(request) if request.htmx else asked
+    current_page = safe_redirect.page(request.get_full_path())
+    query["next"] = safe_redirect.page_open(request) if request.htmx else current_page
     url = f"{reverse(f'admin:{ASK}')}?{query.urlencode(safe='/')}"
     return HttpResponseClientRedirect(url) if request.htmx else HttpResponseRedirect(url)
 

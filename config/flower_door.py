@@ -36,11 +36,11 @@ def get_current_user(handler: Any) -> Any:
         return _look_at(handler)
     except (tornado.web.HTTPError, TypeError) as error:  # it compares ASCII only
         if "Authorization" in handler.request.headers:
-            _note(address, wrong + 1, ends_at)
+            _count_wrong(address, wrong + 1, ends_at)
         raise tornado.web.HTTPError(401) from error
 
 
-def _note(address: str, wrong: int, ends_at: float) -> None:
+def _count_wrong(address: str, wrong: int, ends_at: float) -> None:
     _wrong[address] = wrong, ends_at
     _wrong.move_to_end(address)
     if len(_wrong) > REMEMBERED:

@@ -74,13 +74,13 @@ def _late_acknowledgement() -> str:
 
 
 def _clock() -> str:
-    asked = time.time()
+    asked_at = time.time()
     with connection.cursor() as cursor:
         cursor.execute("SELECT extract(epoch FROM clock_timestamp())")
         (theirs,) = cursor.fetchone()
-    answered = time.time()
-    ahead = (asked + answered) / 2 - float(theirs)
-    if abs(ahead) <= MAX_SECONDS_APART + (answered - asked):
+    answered_at = time.time()
+    ahead = (asked_at + answered_at) / 2 - float(theirs)
+    if abs(ahead) <= MAX_SECONDS_APART + (answered_at - asked_at):
         return ""
     word = "ahead of" if ahead > 0 else "behind"
     return (
@@ -139,10 +139,10 @@ def wrong_key() -> str:
     accounts = list(ServiceAccount.objects.order_by("-stored_at")[:MAX_TRIED])
     if not accounts or any(account.opens() for account in accounts):
         return ""
-    others = ", ".join(sorted({account.sealed_with for account in accounts}))
+    key_ids = ", ".join(sorted({account.sealed_with for account in accounts}))
     return (
         f"CREDENTIALS_KEY (id {sealing.key_id()}) opens none of the stored service accounts; they "
-        f"are sealed with {others}. Set the key the other machines have, or put that key behind "
+        f"are sealed with {key_ids}. Set the key the other machines have, or put that key behind "
         "yours, after a comma. If it is lost: manage.py set_firebase_credentials, once for each "
         "project."
     )
@@ -153,7 +153,7 @@ FOR_ALL: Checks = (_old_postgresql, _missing_databases, wrong_key)
 
 
 def refuse_to_start_in_trouble(checks: Checks | None = None) -> None:
-    found = list(find_problems(checks))
+    problems = list(find_problems(checks))
     connection.close()  # the child processes must not share it
-    if found:
-        raise SystemExit("\n".join(f"carillon: {trouble}" for trouble in found))
+    if problems:
+        raise SystemExit("\n".join(f"carillon: {trouble}" for trouble in problems))

@@ -11,7 +11,7 @@ import encodings
 import encodings.aliases
 import pkgutil
 
-KNOWN = {each.name for each in pkgutil.iter_modules(encodings.__path__)}
+KNOWN = {module.name for module in pkgutil.iter_modules(encodings.__path__)}
 KNOWN.update(encodings.aliases.aliases)
 
 

@@ -95,8 +95,8 @@ def env_bool(name: str, default: bool) -> bool:
 def env_choice(name: str, default: str, choices: tuple[str, ...]) -> str:
     text = env_text(name, default)
     if text not in choices:
-        known = ", ".join(filter(None, choices))  # an empty choice stands for “not set”
-        raise ImproperlyConfigured(f"{name} must be one of {known}, not {text!r}.")
+        listed_choices = ", ".join(filter(None, choices))  # an empty choice stands for “not set”
+        raise ImproperlyConfigured(f"{name} must be one of {listed_choices}, not {text!r}.")
     return text
 
 

@@ -35,7 +35,7 @@ def require_strong_keys(*, secret_key: str, credentials_key: str, debug: bool) -
 def refuse_stand_ins(**named: bool) -> None:
     """Refuse settings that name another FCM than Google's: each argument says whether one does."""
     if any(named.values()):
-        names = ", ".join(name for name, is_one in named.items() if is_one)
+        names = ", ".join(name for name, is_stand_in in named.items() if is_stand_in)
         raise ImproperlyConfigured(
             f"Only a stand-in for FCM needs {names}. Unset that when CARILLON_ENV=production."
         )
@@ -49,14 +49,14 @@ def refuse_failpoint(point: str) -> None:
         )
 
 
-def _weakness(name: str, value: str, then: str = "") -> Iterator[str]:
+def _weakness(name: str, value: str, hint: str = "") -> Iterator[str]:
     least = LEAST[name]
     if len(value) < least:
         characters = "character" if len(value) == 1 else "characters"
         text = f"{name} has {len(value)} {characters}, and {least} are the least"
-        yield f"{text} in production and staging. Make one: {RECIPE}{then}"
+        yield f"{text} in production and staging. Make one: {RECIPE}{hint}"
     elif _can_be_guessed(value):
-        yield f"{name} can be guessed: a pattern, or a word of an example. Make one: {RECIPE}{then}"
+        yield f"{name} can be guessed: a pattern, or a word of an example. Make one: {RECIPE}{hint}"
 
 
 def _can_be_guessed(value: str) -> bool:

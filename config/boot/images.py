@@ -26,17 +26,17 @@ def image_storage(backend: str, options: str, *, folder: str) -> dict[str, Any]:
             f"IMAGES_STORAGE is {backend}, and there is no package “{package}” here. For S3 and "
             "what speaks like it, install django-storages[s3] (docs/operating.md, Images)."
         )
-    return {"BACKEND": backend, "OPTIONS": _read(options)}
+    return {"BACKEND": backend, "OPTIONS": _parse_options(options)}
 
 
-def _read(options: str) -> dict[str, Any]:
+def _parse_options(options: str) -> dict[str, Any]:
     try:
-        read = json.loads(options or "{}")
+        parsed = json.loads(options or "{}")
     except ValueError as error:  # without the value: it may hold a key
         raise ImproperlyConfigured("IMAGES_STORAGE_OPTIONS is not JSON.") from error
-    if not isinstance(read, dict):
+    if not isinstance(parsed, dict):
         raise ImproperlyConfigured("IMAGES_STORAGE_OPTIONS must be an object, {…}.")
-    return read
+    return parsed
 
 
 def images_address(given: str, *, ours: str) -> str:

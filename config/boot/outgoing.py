@@ -81,11 +81,11 @@ def env_email(name: str, url: str) -> Mail:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise _wrong(name) from None
+        raise _email_error(name) from None
     if parts.scheme == "console":
         return Mail(CONSOLE)
     if parts.scheme not in PORTS or not parts.hostname:
-        raise _wrong(name)
+        raise _email_error(name)
     return Mail(
         SMTP,
         host=parts.hostname,
@@ -97,7 +97,7 @@ def env_email(name: str, url: str) -> Mail:
     )
 
 
-def _wrong(name: str) -> ImproperlyConfigured:
+def _email_error(name: str) -> ImproperlyConfigured:
     """The error, without the value: there may be a password in it."""
     return ImproperlyConfigured(
         f"{name} must be smtps://user:password@host, smtp+starttls://… or smtp://…, with special "

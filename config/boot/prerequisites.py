@@ -31,9 +31,9 @@ def missing_databases(addresses: Mapping[str, str]) -> str:
     """
     refusals = {name: _refusal(address) for name, address in addresses.items()}
     missing = [
-        f"{urlsplit(addresses[name]).path.strip('/')} ({name}: {said})"
-        for name, said in refusals.items()
-        if said
+        f"{urlsplit(addresses[name]).path.strip('/')} ({name}: {refusal})"
+        for name, refusal in refusals.items()
+        if refusal
     ]
     if not missing:
         return ""

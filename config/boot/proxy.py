@@ -23,9 +23,9 @@ def env_proxy(name: str) -> Proxy | None:
         parts = urlsplit(text if "://" in text else f"http://{text}")
         place = parts.netloc if parts.port else f"{parts.netloc.rstrip(':')}:80"
     except ValueError:
-        raise _wrong(name) from None
+        raise _proxy_error(name) from None
     if parts.scheme != "http" or not parts.hostname or parts.port == 0 or " " in place:
-        raise _wrong(name)
+        raise _proxy_error(name)
     return Proxy(f"http://{place}")
 
 
@@ -33,7 +33,7 @@ def env_no_proxy(name: str) -> str:
     return os.environ.get(name.lower()) or env_text(name, "")
 
 
-def _wrong(name: str) -> ImproperlyConfigured:
+def _proxy_error(name: str) -> ImproperlyConfigured:
     """The error, without the value: there may be a password in it."""
     return ImproperlyConfigured(
         f"{name} must be http://host:port or http://user:password@host:port, with special "

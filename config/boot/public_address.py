@@ -20,13 +20,13 @@ def public_address(url: str, *, plain: bool) -> str:
     """
     if not url:
         return ""
-    found = FORM.fullmatch(url)
-    if found is None or int(found["port"] or 0) > HIGHEST_PORT:
+    match = FORM.fullmatch(url)
+    if match is None or int(match["port"] or 0) > HIGHEST_PORT:
         raise ValueError(
             "PUBLIC_URL must be a host and perhaps a port, e.g. https://push.example.com: without "
             "a path, a user or a query, and with xn-- for what is not in ASCII."
         )
-    if found["scheme"] == "http" and not plain:
+    if match["scheme"] == "http" and not plain:
         raise ValueError(
             "PUBLIC_URL must begin with https:// in production and staging: phones and browsers "
             "call it from any network, and FCM takes no other link."

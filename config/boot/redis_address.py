@@ -29,7 +29,7 @@ def redis_address(url: str, *, database: int = 0, ca_file: str = "") -> str:
         raise ValueError("REDIS_URL must end in a database number, e.g. …:6379/0.")
     query = dict(parse_qsl(parts.query))
     if parts.scheme == "rediss":
-        query = _checked(query, ca_file)
+        query = _check_tls_options(query, ca_file)
     elif ca_file:
         raise ValueError("REDIS_CA_FILE is set, and REDIS_URL is without TLS: write rediss://.")
     path = f"/{int(first) + database}"
@@ -46,14 +46,14 @@ def redis_databases(url: str, *, ca_file: str = "") -> dict[str, str]:
 
 def tls_of(address: str) -> dict[str, Any]:
     """The TLS options in the address, for clients that want them apart; empty without TLS."""
-    said = dict(parse_qsl(urlsplit(address).query))
-    tls: dict[str, Any] = {name: said[name] for name in said if name.startswith("ssl_")}
+    query = dict(parse_qsl(urlsplit(address).query))
+    tls: dict[str, Any] = {name: query[name] for name in query if name.startswith("ssl_")}
     if tls:
         tls["ssl_check_hostname"] = tls["ssl_check_hostname"].lower() == "true"
     return tls
 
 
-def _checked(query: dict[str, str], ca_file: str) -> dict[str, str]:
+def _check_tls_options(query: dict[str, str], ca_file: str) -> dict[str, str]:
     query = DEFAULTS | ({"ssl_ca_certs": ca_file} if ca_file else {}) | query
     # Celery writes CERT_REQUIRED, redis-py writes required.
     requirement = query["ssl_cert_reqs"].removeprefix("CERT_").lower()

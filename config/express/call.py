@@ -69,20 +69,20 @@ def begin(environ: dict[str, Any]) -> Begun:
 def count(begun: dict[int, Begun]) -> dict[int, rate_limits.Taken]:
     """Count all calls at once: asking Valkey costs as much as the rest of a call."""
     taken = rate_limits.take_each([call.limits for call in begun.values()])
-    for call, its in zip(begun.values(), taken, strict=True):
+    for call, call_taken in zip(begun.values(), taken, strict=True):
         # The ordinary view must not count it again.
-        call.request.META[rate_limits.TAKEN] = its
+        call.request.META[rate_limits.TAKEN] = call_taken
     return dict(zip(begun, taken, strict=True))
 
 
 def parse_call(begun: Begun, taken: rate_limits.Taken) -> Call:
     if taken.wait:
         raise NeedsOrdinaryView
-    key = _key(begun.request)
-    return Call(begun.request, begun.limits, taken, key, _asked(begun.request, key))
+    key = _find_key(begun.request)
+    return Call(begun.request, begun.limits, taken, key, _parse_message(begun.request, key))
 
 
-def _key(request: WSGIRequest) -> ApiKey:
+def _find_key(request: WSGIRequest) -> ApiKey:
     now = timezone.now()
     key = authentication.key_of(request.META["HTTP_AUTHORIZATION"], now, confirmed=True)
     if key is None or scope_of("messages", "POST") not in key.scopes:
@@ -91,14 +91,14 @@ def _key(request: WSGIRequest) -> ApiKey:
     return key
 
 
-def _asked(request: WSGIRequest, key: ApiKey) -> dict[str, Any]:
+def _parse_message(request: WSGIRequest, key: ApiKey) -> dict[str, Any]:
     body: bytes = request.META["wsgi.input"].getvalue()
     if len(body) > MOST_BYTES or request.content_type != "application/json":
         raise NeedsOrdinaryView
     values = rendering.read_exactly(body)
     if values is None:
         raise NeedsOrdinaryView
-    asked = MessageSerializer.read(values, project=key.project)
-    if not TO_ONE & asked["to"].keys():
+    message = MessageSerializer.read(values, project=key.project)
+    if not TO_ONE & message["to"].keys():
         raise NeedsOrdinaryView
-    return asked
+    return message

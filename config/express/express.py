@@ -41,16 +41,16 @@ def answer(environs: list[dict[str, Any]]) -> list[WholeAnswer | Refused | None]
     close_old_connections()
     try:
         answers: dict[int, WholeAnswer | Refused] = {}
-        with _spans_of(environs, answers):
-            for key, ours in _by_key(environs).items():
-                answers |= _keep(key, ours)
+        with _open_spans(environs, answers):
+            for key, ours in _parse_by_key(environs).items():
+                answers |= _store_calls(key, ours)
         return [answers.get(place) for place in range(len(environs))]
     finally:
         close_old_connections()
 
 
 @contextmanager
-def _spans_of(
+def _open_spans(
     environs: list[dict[str, Any]], answers: Mapping[int, WholeAnswer | Refused]
 ) -> Iterator[None]:
     """One span for all calls, and one within each caller's trace, with links to each other.
@@ -61,8 +61,8 @@ def _spans_of(
     with tracing.span("express", calls=len(environs)) as together:
         yield
         for place, span in enumerate(begun):
-            if said := answers.get(place):
-                span.tell(**{"http.response.status_code": int(said.status)})
+            if response := answers.get(place):
+                span.tell(**{"http.response.status_code": int(response.status)})
                 span.link(together.place)
                 together.link(span.place)
                 span.end()
@@ -71,26 +71,26 @@ def _spans_of(
 def _begin_span(environ: dict[str, Any]) -> tracing.Span:
     route = calls.ADDRESS.removeprefix("/")
     environ[request_id.IN_META] = name = request_id.name_of(environ)
-    told = {"http.request.method": "POST", "http.route": route, "request_id": name}
+    attributes = {"http.request.method": "POST", "http.route": route, "request_id": name}
     carried = {tracing.PARENT: environ.get("HTTP_TRACEPARENT", "")}
-    return tracing.span(f"POST {route}", "server", carried=carried, **told)
+    return tracing.span(f"POST {route}", "server", carried=carried, **attributes)
 
 
-def _by_key(environs: list[dict[str, Any]]) -> dict[ApiKey, dict[int, Call]]:
-    found: dict[ApiKey, dict[int, Call]] = defaultdict(dict)
+def _parse_by_key(environs: list[dict[str, Any]]) -> dict[ApiKey, dict[int, Call]]:
+    calls_by_key: dict[ApiKey, dict[int, Call]] = defaultdict(dict)
     begun = {}
     for place, environ in enumerate(environs):
-        with _or_the_ordinary_way():
+        with _leave_to_ordinary_view():
             begun[place] = calls.begin(environ)
     for place, taken in calls.count(begun).items():
-        with _or_the_ordinary_way():
+        with _leave_to_ordinary_view():
             call = calls.parse_call(begun[place], taken)
-            found[call.key][place] = call
-    return found
+            calls_by_key[call.key][place] = call
+    return calls_by_key
 
 
 @contextmanager
-def _or_the_ordinary_way() -> Iterator[None]:
+def _leave_to_ordinary_view() -> Iterator[None]:
     """Drop any error: the ordinary view raises it again, and reports it."""
     try:
         yield
@@ -98,7 +98,7 @@ def _or_the_ordinary_way() -> Iterator[None]:
         log.debug("not by express: %r", error)
 
 
-def _keep(key: ApiKey, ours: dict[int, Call]) -> dict[int, WholeAnswer | Refused]:
+def _store_calls(key: ApiKey, ours: dict[int, Call]) -> dict[int, WholeAnswer | Refused]:
     """Store the calls of one key.
 
     If the process dies here: all of them are stored or none is, and no caller has an answer.
@@ -121,8 +121,8 @@ def _keep(key: ApiKey, ours: dict[int, Call]) -> dict[int, WholeAnswer | Refused
 
 
 def _ring(times: Iterable[datetime | None]) -> None:
-    for at in set(times):
-        tasks.send_messages_on_commit(at)
+    for moment in set(times):
+        tasks.send_messages_on_commit(moment)
 
 
 WAY = FastPath(calls.may_be_one, answer)

@@ -23,35 +23,35 @@ _of_every: dict[bool, Headers] = {}  # the common headers, by whether the call i
 
 
 def accepted(call: Call, name: str) -> WholeAnswer:
-    url = call.request.build_absolute_uri(_place() + name)
+    url = call.request.build_absolute_uri(_messages_path() + name)
     body = as_json(serializers.accepted_json(name, WAITING, url))
-    own = {
+    own_headers = {
         "Content-Type": "application/json",
         "Content-Length": str(len(body)),
         "Location": url,
         HEADER: name_of(call.request.META),
         **call.limits.headers(call.taken),
     }
-    headers = [*_common(call.request), *_encoded(own)]
+    headers = [*_common_headers(call.request), *_encode(own_headers)]
     return WholeAnswer(HTTPStatus.ACCEPTED, headers, body)
 
 
 @cache
-def _place() -> str:
+def _messages_path() -> str:
     return reverse("api-message", args=["-"]).removesuffix("-")
 
 
-def _common(request: WSGIRequest) -> Headers:
+def _common_headers(request: WSGIRequest) -> Headers:
     """Headers that all answers share: none depends on one request."""
     secure = request.is_secure()
     if secure not in _of_every:
         response = guarded(lambda _: HttpResponse(headers=OF_THE_DOOR))(request)
         del response["Content-Type"]
-        _of_every[secure] = _encoded(dict(response.items()))
+        _of_every[secure] = _encode(dict(response.items()))
     return _of_every[secure]
 
 
-def _encoded(headers: dict[str, str]) -> Headers:
+def _encode(headers: dict[str, str]) -> Headers:
     return [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 
 

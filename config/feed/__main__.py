@@ -15,9 +15,9 @@ def main() -> None:
     parser = argparse.ArgumentParser("config.feed", description=__doc__)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=os.environ.get("FEED_PORT") or 8001)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     allow_many()
-    uvloop.run(Server().serve(asked.host, asked.port))
+    uvloop.run(Server().serve(options.host, options.port))
 
 
 if __name__ == "__main__":

@@ -34,9 +34,9 @@ class Opening:
 
     @classmethod
     def of(cls, body: bytes) -> Opening:
-        said: dict[str, Any] = json.loads(body)
-        expires_at = datetime.fromisoformat(said.pop("expires_at"))
-        return cls(expires_at=expires_at, **said)
+        fields: dict[str, Any] = json.loads(body)
+        expires_at = datetime.fromisoformat(fields.pop("expires_at"))
+        return cls(expires_at=expires_at, **fields)
 
 
 @dataclass(frozen=True)

@@ -47,24 +47,24 @@ class Doorbell:
             await self._hear(bell)
 
     async def _hear(self, bell: PubSub) -> None:
-        asked = False
+        has_pinged = False
         while True:
-            heard = await bell.get_message(timeout=QUIET)
-            if heard is not None:
-                asked = False
-                if heard["type"] == "message":
-                    self.streams.ring(_people(heard["data"]))
-            elif asked:
+            message = await bell.get_message(timeout=QUIET)
+            if message is not None:
+                has_pinged = False
+                if message["type"] == "message":
+                    self.streams.ring(_parse_people(message["data"]))
+            elif has_pinged:
                 raise RedisError("it hangs")
             else:
-                asked = True
+                has_pinged = True
                 await bell.ping()
 
 
-def _people(said: bytes) -> list[int]:
+def _parse_people(payload: bytes) -> list[int]:
     """The people in a message, of any shape: anybody who gets into Redis can write there."""
     try:
-        named = json.loads(said)
+        people = json.loads(payload)
     except (ValueError, RecursionError):
         return []
-    return [one for one in named if type(one) is int] if isinstance(named, list) else []
+    return [person for person in people if type(person) is int] if isinstance(people, list) else []

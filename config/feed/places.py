@@ -89,9 +89,9 @@ class Rates:
             return
         now = time.monotonic()
         full_at = max(now, self.full_at.pop(address, now))
-        wanted = full_at + min(units / self.rate, BURST)
-        wait = wanted - now - BURST
-        self.full_at[address] = full_at if wait > 0 else wanted
+        full_after = full_at + min(units / self.rate, BURST)
+        wait = full_after - now - BURST
+        self.full_at[address] = full_at if wait > 0 else full_after
         if len(self.full_at) > REMEMBERED:
             self.full_at.popitem(last=False)
         if wait > 0:

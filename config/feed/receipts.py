@@ -68,7 +68,7 @@ class Receipts:
             return _as_response(problems.outside(error))
         if call.reports:
             await self.turns.ask(call.reports)
-        return _said(call)
+        return _render_answer(call)
 
     async def _read(self, body: bytes) -> Call:
         """Parse the body; a large one in a thread, so that links and streams do not wait."""
@@ -109,7 +109,7 @@ def _keep(calls: list[list[Report]]) -> list[Refused | None]:
     return [None for _ in calls]
 
 
-def _said(call: Call) -> web.Response:
+def _render_answer(call: Call) -> web.Response:
     return web.Response(
         body=as_json(call.answer()), content_type="application/json", headers=ANYBODY
     )
@@ -123,7 +123,7 @@ def _not_allowed() -> web.Response:
     return response
 
 
-def _as_response(said: HttpResponse) -> web.Response:
-    response = web.Response(status=said.status_code, body=said.content)
-    response.headers.update({**dict(said.items()), **ANYBODY})
+def _as_response(django_response: HttpResponse) -> web.Response:
+    response = web.Response(status=django_response.status_code, body=django_response.content)
+    response.headers.update({**dict(django_response.items()), **ANYBODY})
     return response

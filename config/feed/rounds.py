@@ -90,26 +90,30 @@ class Rounds:
 
         A stream that opens meanwhile has rung its own bell.
         """
-        theirs = {one: list(self.streams.of[one]) for one in people if one in self.streams.of}
-        floors = {one: min(each.position.floor for each in theirs[one]) for one in theirs}
+        theirs = {
+            person: list(self.streams.of[person]) for person in people if person in self.streams.of
+        }
+        floors = {
+            person: min(stream.position.floor for stream in theirs[person]) for person in theirs
+        }
         if not floors:
             return
-        if new := [one for one in theirs if any(stream.is_new for stream in theirs[one])]:
+        if new := [person for person in theirs if any(stream.is_new for stream in theirs[person])]:
             await self._read(lambda: online.came(new))
-        found = await self._read(lambda: new_items.news_of(floors))
-        wanted = {
+        news_by_person = await self._read(lambda: new_items.news_of(floors))
+        numbers = {
             number
-            for one, streams in theirs.items()
+            for person, streams in theirs.items()
             for stream in streams
             if not stream.is_new
-            for number in stream.position.unseen(found[one].numbers)[-MAX_SENT:]
+            for number in stream.position.unseen(news_by_person[person].numbers)[-MAX_SENT:]
         }
-        texts = await self._read(lambda: _shown(wanted)) if wanted else {}
-        for one, news in found.items():
-            for stream in theirs[one]:
-                self._put(stream, news, texts)
+        texts = await self._read(lambda: _serialize_items(numbers)) if numbers else {}
+        for person, news in news_by_person.items():
+            for stream in theirs[person]:
+                self._put_news(stream, news, texts)
 
-    def _put(self, stream: Stream, news: News, texts: dict[int, bytes]) -> None:
+    def _put_news(self, stream: Stream, news: News, texts: dict[int, bytes]) -> None:
         if stream.is_late:
             self.streams.cut += 1
             stream.cut_off()
@@ -155,11 +159,11 @@ class Rounds:
         await self._read(online.forget)
 
     async def _end_what_has_ended(self) -> None:
-        asked = list(self.streams)
-        there, good = await self._read(lambda: _standing(asked))
+        streams = list(self.streams)
+        people, secrets = await self._read(lambda: _find_valid(streams))
         now = timezone.now()
-        for stream in asked:
-            is_good = stream.contact in there and stream.secret in good
+        for stream in streams:
+            is_good = stream.contact in people and stream.secret in secrets
             if not is_good or stream.expires_at <= now:
                 stream.end()
 
@@ -193,12 +197,12 @@ def _read(deed: Callable[[], Said]) -> Said:
         raise
 
 
-def _shown(numbers: set[int]) -> dict[int, bytes]:
+def _serialize_items(numbers: set[int]) -> dict[int, bytes]:
     return {item.pk: as_json(shown(item)) for item in items_numbered(numbers)}
 
 
-def _standing(streams: list[Stream]) -> tuple[set[int], set[str]]:
+def _find_valid(streams: list[Stream]) -> tuple[set[int], set[str]]:
     """Which of the streams' people still exist, and which of their secrets are still valid."""
-    people = Contact.objects.filter(pk__in={each.contact for each in streams})
-    secrets = InboxSecret.good({each.secret for each in streams}, now=timezone.now())
+    people = Contact.objects.filter(pk__in={stream.contact for stream in streams})
+    secrets = InboxSecret.good({stream.secret for stream in streams}, now=timezone.now())
     return set(people.values_list("pk", flat=True)), secrets

@@ -126,9 +126,9 @@ class Server:
         for name in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(name, self.stopping.set)
         manager = web.Server(
-            self._answered, request_factory=_request_of(loop), handler_cancellation=True
+            self._answered, request_factory=_request_factory(loop), handler_cancellation=True
         )
-        door, sock = self._door(manager, loop), listening(host, port)
+        door, sock = self._door_factory(manager, loop), listening(host, port)
         listener = await loop.create_server(door, sock=sock, backlog=4_096)
         give_up_readers_after(READ_WITHIN)
         rounds = Rounds(self.streams, port)
@@ -153,7 +153,7 @@ class Server:
         for part in done:
             part.result()  # raises what ended it
 
-    def _door(
+    def _door_factory(
         self, manager: web.Server, loop: asyncio.AbstractEventLoop
     ) -> Callable[[], asyncio.Protocol]:
         quiet = logging.getLogger("config.feed.http")
@@ -184,7 +184,7 @@ class Server:
             text = f"Only {STREAM}, {RECEIPTS}, {LINKS}… and /healthz are here.\n"
             return web.Response(status=404, text=text)
         try:
-            with self._place_of(request):
+            with self._hold_place(request):
                 return await self._answered_at(path, request)
         except Refused as refused:
             return _refusal(refused, request, path)
@@ -195,13 +195,13 @@ class Server:
             return _refusal(Failed(), request, path)
 
     @contextmanager
-    def _place_of(self, request: web.BaseRequest) -> Iterator[None]:
+    def _hold_place(self, request: web.BaseRequest) -> Iterator[None]:
         """Hold a place while the call runs. Raises Refused.
 
         Without a proxy the socket has its place already.
         """
         address, door = address_of(request), door_of(request)
-        self.rates.take(address, _units(request))
+        self.rates.take(address, _cost_in_units(request))
         if not settings.PROXIES:
             yield
             return
@@ -224,16 +224,16 @@ class Server:
         self.streams.entering += 1
         try:
             environ = environ_for(request)
-            said: Answered = await self.threads.admit(lambda: ask(environ))
-            if request.method != "GET" or said.status != HTTPStatus.OK:
-                return said.as_response()
-            stream = stream_of(Opening.of(said.body))
+            permission: Answered = await self.threads.admit(lambda: ask(environ))
+            if request.method != "GET" or permission.status != HTTPStatus.OK:
+                return permission.as_response()
+            stream = stream_of(Opening.of(permission.body))
             self.streams.add(stream)
             door_of(request).let_go()
         finally:
             self.streams.entering -= 1
         try:
-            return await self._streamed(request, stream, said.headers_of_a_stream())
+            return await self._streamed(request, stream, permission.headers_of_a_stream())
         finally:
             self.streams.remove(stream)
 
@@ -246,15 +246,15 @@ class Server:
         assert request.transport is not None
         stream.cut_off = request.transport.abort
         self.streams.ring([stream.contact])
-        while said := await stream.taken():
-            if not await _taken(response, said):
+        while chunk := await stream.taken():
+            if not await _taken(response, chunk):
                 self.streams.cut += 1
                 stream.cut_off()
                 break
         return response
 
 
-def _request_of(loop: asyncio.AbstractEventLoop) -> Callable[..., web.BaseRequest]:
+def _request_factory(loop: asyncio.AbstractEventLoop) -> Callable[..., web.BaseRequest]:
     return lambda message, payload, protocol, writer, task: Request(
         message, payload, protocol, writer, task, loop
     )
@@ -275,7 +275,7 @@ def _address(forwarded: str, transport: asyncio.BaseTransport | None) -> str:
     return neighbourhood(address_from(forwarded, str(peer[0]) if peer else ""))
 
 
-def _units(request: web.BaseRequest) -> int:
+def _cost_in_units(request: web.BaseRequest) -> int:
     """What a call costs: one, and one for each kB of its body."""
     if not request.can_read_body:
         return 1
@@ -305,11 +305,11 @@ def stream_of(opening: Opening) -> Stream:
     return Stream(opening.contact, opening.secret, opening.expires_at, position, is_new=is_new)
 
 
-async def _taken(response: web.StreamResponse, said: bytes) -> bool:
+async def _taken(response: web.StreamResponse, chunk: bytes) -> bool:
     """Whether the caller takes the bytes in time. What waits meanwhile is bounded."""
     try:
         async with asyncio.timeout(READ_WITHIN):
-            await response.write(said)
+            await response.write(chunk)
     except TimeoutError:
         return False
     return True
@@ -322,8 +322,8 @@ def _refusal(refused: Refused, request: web.BaseRequest, path: str) -> web.Respo
     return response
 
 
-def _as_response(said: HttpResponse) -> web.Response:
-    response = web.Response(status=said.status_code, body=said.content)
-    for name, value in said.headers.items():
+def _as_response(django_response: HttpResponse) -> web.Response:
+    response = web.Response(status=django_response.status_code, body=django_response.content)
+    for name, value in django_response.headers.items():
         response.headers[name] = value
     return response

@@ -64,8 +64,8 @@ class Stream:
         if not self.waiting and not self.ended:
             self.bell.clear()
             await self.bell.wait()
-        said, self.waiting, self.size = b"".join(self.waiting), [], 0
-        return said
+        chunk, self.waiting, self.size = b"".join(self.waiting), [], 0
+        return chunk
 
 
 def retry() -> bytes:
@@ -73,5 +73,5 @@ def retry() -> bytes:
 
 
 def event(kind: str, data: bytes, position: str = "") -> bytes:
-    named = f"id: {position}\n" if position else ""
-    return f"{named}event: {kind}\ndata: ".encode() + data + b"\n\n"
+    id_line = f"id: {position}\n" if position else ""
+    return f"{id_line}event: {kind}\ndata: ".encode() + data + b"\n\n"

@@ -17,12 +17,12 @@ def main() -> None:
     parser.add_argument(
         "--inside", action="store_true", help="the probes and the numbers alone, without a token"
     )
-    asked = parser.parse_args()
+    options = parser.parse_args()
     serve(
-        INSIDE if asked.inside else asked.application,
-        host=asked.host,
-        port=asked.port,
-        processes=asked.processes or (1 if asked.inside else 2),
+        INSIDE if options.inside else options.application,
+        host=options.host,
+        port=options.port,
+        processes=options.processes or (1 if options.inside else 2),
     )
 
 

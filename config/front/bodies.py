@@ -42,11 +42,11 @@ def limit(environ: Mapping[str, Any], limits: Limits) -> int:
     Anybody can make up a cookie or a key. Reading a form costs Django eighty times its size.
     """
     if environ["PATH_INFO"].startswith(FOR_PROGRAMS):
-        known, most = "HTTP_AUTHORIZATION" in environ, limits.body_bytes
+        is_known, most = "HTTP_AUTHORIZATION" in environ, limits.body_bytes
     else:
         cookie = f"{settings.SESSION_COOKIE_NAME}="
-        known, most = cookie in environ.get("HTTP_COOKIE", ""), limits.pages_bytes
-    return most if known else limits.strangers_bytes
+        is_known, most = cookie in environ.get("HTTP_COOKIE", ""), limits.pages_bytes
+    return most if is_known else limits.strangers_bytes
 
 
 async def _read(receive: Any, share: Share, most: int) -> bytes:

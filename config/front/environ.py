@@ -37,13 +37,13 @@ def environ_of(scope: dict[str, Any]) -> dict[str, Any]:
         "wsgi.multithread": True,
         "wsgi.multiprocess": True,
         "wsgi.run_once": False,
-        "carillon.keys": _how_often(b"idempotency-key", scope["headers"]),
-        **_headers(scope["headers"]),
+        "carillon.keys": _count_header(b"idempotency-key", scope["headers"]),
+        **_header_variables(scope["headers"]),
     }
 
 
-def _how_often(name: bytes, headers: list[tuple[bytes, bytes]]) -> int:
-    return sum(given == name for given, _ in headers)
+def _count_header(name: bytes, headers: list[tuple[bytes, bytes]]) -> int:
+    return sum(header == name for header, _ in headers)
 
 
 def is_text(content_type: str) -> bool:
@@ -72,8 +72,8 @@ def with_body(environ: dict[str, Any], body: bytes) -> dict[str, Any]:
     return environ
 
 
-def _headers(headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _header_variables(headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
+    variables: dict[str, str] = {}
     for raw_name, raw_value in headers:
         name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
         # X_Forwarded_For would become X-Forwarded-For, which only our own proxy may set.
@@ -81,5 +81,5 @@ def _headers(headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
             continue
         key = OWN_NAMES.get(name) or f"HTTP_{name.upper().replace('-', '_')}"
         between = "; " if name == "cookie" else ","
-        found[key] = f"{found[key]}{between}{value}" if key in found else value
-    return found
+        variables[key] = f"{variables[key]}{between}{value}" if key in variables else value
+    return variables

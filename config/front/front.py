@@ -43,12 +43,12 @@ class Front:
         self.scissors = Scissors()
         self.pages = Threads("page", self.limits.threads, waiting=self.limits.waiting)
         self.short = short
-        self.turns = self._turns_of(short) if short else None
+        self.turns = self._make_batcher(short) if short else None
         self.probes = {path: Threads(path, 1) for path in PROBES}
         self.shared = {"/readyz": Shared[tuple[Answer, bytes]](_is_well)}
         self.has_served = False
 
-    def _turns_of(self, short: FastPath) -> Batcher[dict[str, Any], WholeAnswer | None]:
+    def _make_batcher(self, short: FastPath) -> Batcher[dict[str, Any], WholeAnswer | None]:
         waiting, within = self.limits.waiting, self.limits.sender_seconds
         return Batcher(short.answer, waiting=waiting, within=within, refusal=Flooded)
 
@@ -93,9 +93,9 @@ class Front:
 
     async def _begin(self, environ: dict[str, Any], threads: Threads) -> tuple[Answer, bytes]:
         answer = Answer(self.product, environ)
-        if said := await self._by_the_short_way(environ):
-            answer.status, answer.headers, answer.ended = said.status, said.headers, True
-            return answer, said.body
+        if reply := await self._by_the_short_way(environ):
+            answer.status, answer.headers, answer.ended = reply.status, reply.headers, True
+            return answer, reply.body
         if environ["REQUEST_METHOD"] == "POST" and environ["PATH_INFO"] in SENDING:
             within = self.limits.sender_seconds
             return answer, await threads.admit_sender(answer.begin, within=within)
@@ -107,8 +107,8 @@ class Front:
         return None
 
 
-def _is_well(told: tuple[Answer, bytes]) -> bool:
-    return told[0].status == HTTPStatus.OK
+def _is_well(answered: tuple[Answer, bytes]) -> bool:
+    return answered[0].status == HTTPStatus.OK
 
 
 class OnItsWay:
@@ -163,10 +163,10 @@ class OnItsWay:
         share.take(BELOW)
         while True:
             share.take(len(part))
-            for at in range(0, len(part), PART):
+            for start in range(0, len(part), PART):
                 if leaving.done():
                     return
-                await self._part(part[at : at + PART], share)
+                await self._part(part[start : start + PART], share)
             share.give_back(len(part))
             if self.answer.ended:
                 break

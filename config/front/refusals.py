@@ -164,7 +164,7 @@ def answer(refused: Refused, environ: dict[str, Any]) -> HttpResponse:
     """
 
     def in_their_language(request: HttpRequest) -> HttpResponse:
-        return cast(HttpResponse, Language(lambda asked: _response(refused, asked))(request))
+        return cast(HttpResponse, Language(lambda inner: _render(refused, inner))(request))
 
     # Without its Content-Type, which may be what is wrong with the request.
     request = WSGIRequest(with_body({**environ, "CONTENT_TYPE": ""}, b""))
@@ -184,14 +184,14 @@ def guarded(answer: Answering) -> Answering:
     return guarded
 
 
-def _response(refused: Refused, request: HttpRequest) -> HttpResponse:
+def _render(refused: Refused, request: HttpRequest) -> HttpResponse:
     if not isinstance(refused, Failed):
-        _note(refused, request)
+        _log_refusal(refused, request)
     if request.path.startswith(FOR_PROGRAMS):
-        said, after = refused.said(), refused.retry_after
-        errors = {refused.field: said} if refused.field else {}
+        text, after = refused.said(), refused.retry_after
+        errors = {refused.field: text} if refused.field else {}
         problem = problems.Problem(
-            refused.status, said, kind=refused.kind, errors=errors, retry_after=after
+            refused.status, text, kind=refused.kind, errors=errors, retry_after=after
         )
         return problems.outside(problem)
     response = HttpResponse(
@@ -205,7 +205,7 @@ def _response(refused: Refused, request: HttpRequest) -> HttpResponse:
 _lines = Interval()
 
 
-def _note(refused: Refused, request: HttpRequest) -> None:
+def _log_refusal(refused: Refused, request: HttpRequest) -> None:
     skipped = _lines.count()
     if skipped is None:
         return

@@ -16,10 +16,10 @@ FILES = 65_536
 
 def allow_many() -> None:
     """Raise the limit of open files: each connection is one, and the usual 1,024 are soon taken."""
-    ours, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = FILES if most == resource.RLIM_INFINITY else min(FILES, most)
-    if ours != resource.RLIM_INFINITY and ours < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+    soft_limit, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit = FILES if hard_limit == resource.RLIM_INFINITY else min(FILES, hard_limit)
+    if soft_limit != resource.RLIM_INFINITY and soft_limit < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard_limit))
 
 
 class Scissors:
@@ -35,9 +35,9 @@ class Scissors:
 
     def _cut(self) -> None:
         due, self.due = self.due, set()
-        for each in _sockets():
-            if _peer(each) in due:
-                each.shutdown(socket.SHUT_RDWR)
+        for sock in _open_sockets():
+            if _peer_of(sock) in due:
+                sock.shutdown(socket.SHUT_RDWR)
 
 
 def give_up_readers_after(seconds: float) -> None:
@@ -48,28 +48,28 @@ def give_up_readers_after(seconds: float) -> None:
     """
     if not hasattr(socket, "TCP_USER_TIMEOUT"):
         return
-    for each in _sockets():
-        if each.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
-            each.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(seconds * 1000))
+    for sock in _open_sockets():
+        if sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(seconds * 1000))
 
 
-def _sockets() -> Iterator[socket.socket]:
+def _open_sockets() -> Iterator[socket.socket]:
     """Every TCP socket of this process, each as a duplicate that is closed again."""
     for name in os.listdir(HERE):  # noqa: PTH208  # numbers, not paths
         try:
             if not stat.S_ISSOCK(os.fstat(int(name)).st_mode):
                 continue
-            found = socket.socket(fileno=os.dup(int(name)))
+            sock = socket.socket(fileno=os.dup(int(name)))
         except OSError:  # closed meanwhile
             continue
-        with found:
-            if found.family in (socket.AF_INET, socket.AF_INET6):
-                yield found
+        with sock:
+            if sock.family in (socket.AF_INET, socket.AF_INET6):
+                yield sock
 
 
-def _peer(found: socket.socket) -> tuple[str, int] | None:
+def _peer_of(sock: socket.socket) -> tuple[str, int] | None:
     try:
-        address, port = found.getpeername()[:2]
+        address, port = sock.getpeername()[:2]
     except OSError:
         return None
     return address, port

@@ -56,19 +56,19 @@ def readyz(request: HttpRequest) -> JsonResponse:
     Strangers read it. So a server's address, our user name there and its driver's error go to the
     log only.
     """
-    found = findings()
-    for part, finding in found.items():
+    results = findings()
+    for part, finding in results.items():
         if not finding.well:
             log.warning("not ready: %s: %s", part, finding.explained)
-    ready = all(finding.well for finding in found.values())
-    said = {part: finding.said for part, finding in found.items()}
-    return JsonResponse({"ready": ready, **said}, status=200 if ready else 503)
+    ready = all(finding.well for finding in results.values())
+    texts = {part: finding.said for part, finding in results.items()}
+    return JsonResponse({"ready": ready, **texts}, status=200 if ready else 503)
 
 
 def findings() -> dict[str, Finding]:
     """The state of each part."""
     checks = {"postgresql": _postgresql, "redis": _redis, "beat": _beat}
-    return {name: _asked(check) for name, check in checks.items()}
+    return {name: _run_check(check) for name, check in checks.items()}
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
@@ -78,12 +78,12 @@ def metrics(request: HttpRequest) -> HttpResponse:
     return HttpResponse(generate_latest(registry), content_type=EXPOSITION)
 
 
-def _asked(check: Callable[[], Finding]) -> Finding:
+def _run_check(check: Callable[[], Finding]) -> Finding:
     try:
         return check()
     except (DatabaseError, redis.RedisError) as error:
-        why = str(error).splitlines()[0] if str(error) else gettext("no answer")
-        return Finding(False, gettext("no answer"), f"{type(error).__name__}: {why}")
+        reason = str(error).splitlines()[0] if str(error) else gettext("no answer")
+        return Finding(False, gettext("no answer"), f"{type(error).__name__}: {reason}")
 
 
 def _postgresql() -> Finding:

@@ -141,9 +141,9 @@ class Metrics(Collector):
         )
         due = Message.objects.filter(state=Message.State.WAITING, at__lte=self.now)
         for lane, bulk in (("urgent", False), ("bulk", True)):
-            found = due.filter(bulk=bulk).aggregate(count=Count("number"), first=Min("at"))
-            waiting.add_metric([lane], found["count"])
-            since = self.now - (found["first"] or self.now)
+            counts = due.filter(bulk=bulk).aggregate(count=Count("number"), first=Min("at"))
+            waiting.add_metric([lane], counts["count"])
+            since = self.now - (counts["first"] or self.now)
             oldest.add_metric([lane], since.total_seconds())
         return iter((waiting, oldest))
 
@@ -165,41 +165,41 @@ def _feeds() -> Iterator[Metric]:
     streams = GaugeMetricFamily(
         "carillon_feed_streams", "Streams of the live inbox that are open.", labels=["feed"]
     )
-    sent = CounterMetricFamily(
+    items_sent = CounterMetricFamily(
         "carillon_feed_items_sent", "Items sent to streams since the feed started.", labels=["feed"]
     )
     cut = CounterMetricFamily(
         "carillon_feed_streams_cut", "Streams closed because nobody read them.", labels=["feed"]
     )
     for feed in feeds():
-        for family, value in ((streams, feed.streams), (sent, feed.sent), (cut, feed.cut)):
+        for family, value in ((streams, feed.streams), (items_sent, feed.sent), (cut, feed.cut)):
             family.add_metric([feed.name], value)
-    return iter((streams, sent, cut))
+    return iter((streams, items_sent, cut))
 
 
 def _workers() -> Iterator[Metric]:
     """Processes of each worker, as they reported within the last minute."""
-    told = ["worker", "queue"]
-    count = GaugeMetricFamily("carillon_worker_processes", "Processes of a worker.", labels=told)
+    names = ["worker", "queue"]
+    count = GaugeMetricFamily("carillon_worker_processes", "Processes of a worker.", labels=names)
     memory = GaugeMetricFamily(
-        "carillon_worker_memory_bytes", "Memory that its processes use.", labels=told
+        "carillon_worker_memory_bytes", "Memory that its processes use.", labels=names
     )
-    cpu = GaugeMetricFamily("carillon_worker_cpu", "Processors that they keep busy.", labels=told)
+    cpu = GaugeMetricFamily("carillon_worker_cpu", "Processors that they keep busy.", labels=names)
     with suppress(redis.RedisError):  # the series are missing while Redis is; readyz says why
         for labels, theirs in _by_worker(processes()).items():
             count.add_metric(labels, len(theirs))
-            memory.add_metric(labels, sum(each.memory for each in theirs))
-            cpu.add_metric(labels, sum(each.cpu for each in theirs))
+            memory.add_metric(labels, sum(process.memory for process in theirs))
+            cpu.add_metric(labels, sum(process.cpu for process in theirs))
     return iter((count, memory, cpu))
 
 
-def _by_worker(found: list[Process]) -> dict[tuple[str, str], list[Process]]:
-    named = sorted({each.worker for each in found})[:MAX_WORKERS]
-    of_each = defaultdict(list)
-    for process in found:
-        worker = process.worker if process.worker in named else "other"
-        of_each[worker, process.queue].append(process)
-    return of_each
+def _by_worker(reports: list[Process]) -> dict[tuple[str, str], list[Process]]:
+    labelled = sorted({process.worker for process in reports})[:MAX_WORKERS]
+    by_labels = defaultdict(list)
+    for process in reports:
+        worker = process.worker if process.worker in labelled else "other"
+        by_labels[worker, process.queue].append(process)
+    return by_labels
 
 
 def _by_state(name: str, text: str, rows: QuerySet[Any], states: list[str]) -> Metric:

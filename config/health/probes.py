@@ -41,12 +41,12 @@ def metrics(request: HttpRequest) -> HttpResponse:
     if INSIDE in request.META or _is_authorised(request) or _is_at_the_keyboard(request):
         return health.metrics(request)
     if settings.METRICS_TOKEN:
-        status, said = HTTPStatus.UNAUTHORIZED, "Send METRICS_TOKEN: “Authorization: Bearer …”."
+        status, text = HTTPStatus.UNAUTHORIZED, "Send METRICS_TOKEN: “Authorization: Bearer …”."
     elif settings.METRICS_PORT:
-        status, said = HTTPStatus.FORBIDDEN, f"Port {settings.METRICS_PORT} has the numbers."
+        status, text = HTTPStatus.FORBIDDEN, f"Port {settings.METRICS_PORT} has the numbers."
     else:
-        status, said = HTTPStatus.FORBIDDEN, "Set METRICS_PORT, or METRICS_TOKEN, to scrape this."
-    refusal = HttpResponse(f"{said}\n", status=status, content_type="text/plain; charset=utf-8")
+        status, text = HTTPStatus.FORBIDDEN, "Set METRICS_PORT, or METRICS_TOKEN, to scrape this."
+    refusal = HttpResponse(f"{text}\n", status=status, content_type="text/plain; charset=utf-8")
     if status == HTTPStatus.UNAUTHORIZED:
         refusal.headers["WWW-Authenticate"] = "Bearer"
     return refusal
@@ -55,8 +55,8 @@ def metrics(request: HttpRequest) -> HttpResponse:
 def _is_authorised(request: HttpRequest) -> bool:
     if not settings.METRICS_TOKEN:
         return False
-    scheme, _, shown = request.headers.get("Authorization", "").partition(" ")
-    is_right = compare_digest(shown.encode(), settings.METRICS_TOKEN.encode())
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    is_right = compare_digest(token.encode(), settings.METRICS_TOKEN.encode())
     return is_right and scheme.lower() == "bearer"
 
 

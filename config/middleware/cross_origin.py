@@ -37,8 +37,8 @@ class CrossOrigin:
         response = HttpResponse(status=204) if asks else self.get_response(request)
         patch_vary_headers(response, ["Origin"])
         if welcome:
-            told = {**(PREFLIGHT if asks else ANSWER), "Access-Control-Allow-Origin": origin}
-            for name, value in told.items():
+            headers = {**(PREFLIGHT if asks else ANSWER), "Access-Control-Allow-Origin": origin}
+            for name, value in headers.items():
                 response[name] = value
         return response
 

@@ -32,11 +32,11 @@ class Idle:
 
     def __call__(self, request: Any) -> HttpResponse:
         if SESSION_KEY in request.session:
-            _look(request)
-        return _whole_page(request, self.get_response(request))
+            _end_or_note_session(request)
+        return _redirect_whole_page(request, self.get_response(request))
 
 
-def _look(request: Any) -> None:
+def _end_or_note_session(request: Any) -> None:
     now = int(time.time())
     ended = _why_ended(request, now)
     if ended:
@@ -45,36 +45,36 @@ def _look(request: Any) -> None:
         return
     # Each save extends the session's row and its cookie, so the session notes when it began.
     request.session.setdefault(BEGAN, now)
-    seen = request.session.get(SEEN)
-    if not _by_itself(request) and (seen is None or now - seen >= NOTED_EVERY):
+    seen_at = request.session.get(SEEN)
+    if not _is_refresh(request) and (seen_at is None or now - seen_at >= NOTED_EVERY):
         request.session[SEEN] = now
 
 
 def _why_ended(request: Any, now: int) -> str:
     """The reason for the log-out; empty while the session goes on."""
     session = request.session
-    began, seen = session.get(BEGAN, now), session.get(SEEN, now)
+    began_at, seen_at = session.get(BEGAN, now), session.get(SEEN, now)
     if not request.user.is_authenticated:
         if SESSION_KEY in session:
             return _("You were logged out because your account was switched off. Ask an owner.")
         # Django has emptied the session, because it was made with an earlier password.
         return _("You were logged out because your password was changed. Please log in.")
-    if now - began >= settings.SESSION_COOKIE_AGE:
+    if now - began_at >= settings.SESSION_COOKIE_AGE:
         hours = settings.SESSION_COOKIE_AGE // 3600
         return _("You were logged out: a session lasts %(hours)s hours. Please log in.") % {
             "hours": hours
         }
-    if now - seen > settings.SESSION_IDLE_SECONDS:
+    if now - seen_at > settings.SESSION_IDLE_SECONDS:
         return _("You were logged out because nothing was clicked for long. Please log in.")
     return ""
 
 
-def _by_itself(request: Any) -> bool:
+def _is_refresh(request: Any) -> bool:
     """Whether a page refreshed itself, which does not count as a click."""
     return request.method == "GET" and bool(request.htmx)
 
 
-def _whole_page(request: Any, response: HttpResponse) -> HttpResponse:
+def _redirect_whole_page(request: Any, response: HttpResponse) -> HttpResponse:
     """Send the whole page to the log-in, not only the part of a live page that was refreshed."""
     login = reverse("admin:login")
     if not (request.htmx and response.headers.get("Location", "").startswith(login)):

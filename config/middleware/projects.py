@@ -63,9 +63,9 @@ class ProjectGuard:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        if (here := current_project.seen(request)) is not None:
+        if (project := current_project.seen(request)) is not None:
             feed = feed_beside(request) if _listens(request) else ""
-            response.headers["Content-Security-Policy"] = policy(here.image_hosts, feed)
+            response.headers["Content-Security-Policy"] = policy(project.image_hosts, feed)
         return response
 
     def process_view(
@@ -76,14 +76,18 @@ class ProjectGuard:
             return None
         if not current_project.several(request):
             return None
-        _switch(request)
-        asked = _asked_for(request, match, kwargs)
-        named = [found for found in current_project.projects(request) if found.pk in asked]
+        _switch_if_sent(request)
+        project_ids = _find_project_ids(request, match, kwargs)
+        named = [
+            project for project in current_project.projects(request) if project.pk in project_ids
+        ]
         if len(named) > 1:
-            return _of_two(request)
-        there = next(iter(named), None)
-        here = current_project.current_project(request)
-        return None if there is None or there == here else _elsewhere(request, kwargs, there)
+            return _refuse_two_projects(request)
+        target = next(iter(named), None)
+        chosen = current_project.current_project(request)
+        return (
+            None if target is None or target == chosen else _offer_switch(request, kwargs, target)
+        )
 
 
 def urls() -> list[URLPattern]:
@@ -106,24 +110,28 @@ def switch(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(safe_redirect.page(request.POST.get("next", "")))
 
 
-def _switch(request: HttpRequest) -> None:
-    asked = row_id(request.POST.get(GO)) if request.method == "POST" else None
-    there = next((found for found in current_project.projects(request) if found.pk == asked), None)
-    if there is not None and there != current_project.current_project(request):
-        current_project.choose(request, there)
+def _switch_if_sent(request: HttpRequest) -> None:
+    project_id = row_id(request.POST.get(GO)) if request.method == "POST" else None
+    target = next(
+        (project for project in current_project.projects(request) if project.pk == project_id), None
+    )
+    if target is not None and target != current_project.current_project(request):
+        current_project.choose(request, target)
 
 
-def _asked_for(request: HttpRequest, match: ResolverMatch, kwargs: dict[str, Any]) -> set[int]:
+def _find_project_ids(
+    request: HttpRequest, match: ResolverMatch, kwargs: dict[str, Any]
+) -> set[int]:
     """Ids of all projects that a request names: by the row in its address, or in its form or query.
 
     All of them count: a view reads only some, and the others must not name another project.
     """
-    sent = (request.GET, request.POST) if request.method == "POST" else (request.GET,)
-    said = {row_id(one) for form in sent for name in SAID for one in form.getlist(name)}
-    return {pk for pk in said | set(_of_the_row(match, kwargs)) if pk is not None}
+    forms = (request.GET, request.POST) if request.method == "POST" else (request.GET,)
+    ids = {row_id(value) for form in forms for name in SAID for value in form.getlist(name)}
+    return {pk for pk in ids | set(_row_project_ids(match, kwargs)) if pk is not None}
 
 
-def _of_the_row(match: ResolverMatch, kwargs: dict[str, Any]) -> Iterator[int | None]:
+def _row_project_ids(match: ResolverMatch, kwargs: dict[str, Any]) -> Iterator[int | None]:
     for name, value in kwargs.items():
         model = model_of(match.url_name or match.route, name)
         if model is not None and (pk := row_id(value)) is not None:
@@ -144,14 +152,14 @@ def model_of(page: str, name: str) -> type[Model] | None:
         return None
     for model in admin.site._registry:
         meta = model._meta
-        own = page.startswith((f"{meta.app_label}_{meta.model_name}_", f"{meta.model_name}_"))
-        of_route = page.startswith(f"admin/{meta.app_label}/{meta.model_name}/")
-        if own or of_route:
+        is_own = page.startswith((f"{meta.app_label}_{meta.model_name}_", f"{meta.model_name}_"))
+        is_own_route = page.startswith(f"admin/{meta.app_label}/{meta.model_name}/")
+        if is_own or is_own_route:
             return model if any(f.name == "project" for f in meta.get_fields()) else None
     return None
 
 
-def _of_two(request: HttpRequest) -> HttpResponse:
+def _refuse_two_projects(request: HttpRequest) -> HttpResponse:
     """Refuse a request that names two projects, which none of our pages sends.
 
     It would read a row of one project through a page of the other.
@@ -159,16 +167,16 @@ def _of_two(request: HttpRequest) -> HttpResponse:
     return render(request, "admin/two_projects.html", status=400)
 
 
-def _elsewhere(request: Any, kwargs: dict[str, Any], there: Project) -> HttpResponse:
+def _offer_switch(request: Any, kwargs: dict[str, Any], target: Project) -> HttpResponse:
     if request.htmx and (kwargs or request.method == "GET"):
         # The page stayed open while the person switched in another tab: reload all of it.
         return HttpResponseClientRedirect(safe_redirect.page_open(request))
     context = {
         "here": current_project.current_project(request),
-        "there": there,
+        "there": target,
         "go": GO,
         "again": request.get_full_path(),
-        "typed": _typed(request),
+        "typed": _typed_values(request),
         "files": bool(request.FILES),
     }
     if request.htmx:
@@ -177,7 +185,7 @@ def _elsewhere(request: Any, kwargs: dict[str, Any], there: Project) -> HttpResp
     return render(request, "admin/elsewhere.html", context, status=409)
 
 
-def _typed(request: HttpRequest) -> list[tuple[str, str]]:
+def _typed_values(request: HttpRequest) -> list[tuple[str, str]]:
     """The form that was being saved: it goes along, so that nothing has to be typed twice."""
     if request.method != "POST":
         return []

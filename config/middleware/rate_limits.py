@@ -97,18 +97,18 @@ class Limits:
 
     def headers(self, taken: Taken) -> dict[str, str]:
         """The headers of draft-ietf-httpapi-ratelimit-headers."""
-        told = {}
+        headers = {}
         if self.limits:
-            told["RateLimit-Policy"] = ", ".join(
+            headers["RateLimit-Policy"] = ", ".join(
                 f'"{limit.name}";q={limit.rate * self.burst};w={self.burst}'
                 for limit in self.limits
             )
         if taken.left:
-            told["RateLimit"] = ", ".join(
+            headers["RateLimit"] = ", ".join(
                 f'"{limit.name}";r={left};t={seconds}'
                 for limit, (left, seconds) in zip(self.limits, taken.left, strict=True)
             )
-        return told
+        return headers
 
     def spent(self, taken: Taken) -> Limit:
         """The limit that refuses: the one with the least left."""
@@ -122,15 +122,15 @@ def take_each(asked: Sequence[Limits]) -> list[Taken]:
     if not counted or not _may_ask():
         return [Taken() for _ in asked]
     try:
-        answers = iter(_counted(counted))
+        answers = iter(_count_in_valkey(counted))
     except redis.RedisError as error:
         _note_outage(error)
         return [Taken() for _ in asked]
     Outage.is_there = False
-    return [_taken(next(answers)) if limits.limits else Taken() for limits in asked]
+    return [_parse_answer(next(answers)) if limits.limits else Taken() for limits in asked]
 
 
-def _taken(answer: list[Any]) -> Taken:
+def _parse_answer(answer: list[Any]) -> Taken:
     wait, *left = answer
     return Taken(float(wait), tuple(zip(left[::2], left[1::2], strict=True)))
 
@@ -140,18 +140,18 @@ def limits_of_a_program(request: HttpRequest) -> Limits:
 
     The key may be invalid: nothing is looked up before the count.
     """
-    _, shown = authentication.shown(request.headers.get("Authorization", ""))
-    key = Limit("key", settings.API_RATE_PER_KEY if shown else 0, shown)
-    address = Limit("address", settings.API_RATE_PER_ADDRESS, _from(request))
+    _, credential = authentication.shown(request.headers.get("Authorization", ""))
+    key = Limit("key", settings.API_RATE_PER_KEY if credential else 0, credential)
+    address = Limit("address", settings.API_RATE_PER_ADDRESS, _neighbourhood_of(request))
     return Limits(tuple(limit for limit in (key, address) if limit.rate))
 
 
 def limits_of_a_visitor(request: HttpRequest) -> Limits:
-    page = Limit("page", settings.PAGE_RATE_PER_ADDRESS, _from(request))
+    page = Limit("page", settings.PAGE_RATE_PER_ADDRESS, _neighbourhood_of(request))
     return Limits((page,) if page.rate else (), PAGE_BURST)
 
 
-def _from(request: HttpRequest) -> str:
+def _neighbourhood_of(request: HttpRequest) -> str:
     return neighbourhood(address_of(request))
 
 
@@ -200,10 +200,10 @@ class OnePerson(BaseThrottle):
     """
 
     def allow_request(self, request: Request, view: APIView) -> bool:
-        whose, rate = request.auth, settings.API_RATE_PER_PERSON
-        if not isinstance(whose, TokenOwner) or not rate:
+        owner, rate = request.auth, settings.API_RATE_PER_PERSON
+        if not isinstance(owner, TokenOwner) or not rate:
             return True
-        limit = Limit("person", rate, f"{whose.project.pk}:{whose.external_id}")
+        limit = Limit("person", rate, f"{owner.project.pk}:{owner.external_id}")
         if wait := Limits((limit,)).take().wait:
             raise _problem(limit, wait)
         return True
@@ -221,10 +221,10 @@ def _refusal(limit: Limit, wait: float) -> HttpResponse:
 
 
 def _problem(limit: Limit, wait: float) -> problems.Problem:
-    whose, seconds = WHOSE[limit.name], ceil(wait)
+    scope, seconds = WHOSE[limit.name], ceil(wait)
     return problems.Problem(
         HTTPStatus.TOO_MANY_REQUESTS,
-        f"At most {limit.rate:,} a second {whose}. Nothing was done. Try again in {seconds} s.",
+        f"At most {limit.rate:,} a second {scope}. Nothing was done. Try again in {seconds} s.",
         kind="too-many-requests",
         retry_after=seconds,
     )
@@ -251,22 +251,22 @@ def valkey() -> redis.Redis:
     )
 
 
-def _counted(asked: Sequence[Limits]) -> list[Any]:
+def _count_in_valkey(requests: Sequence[Limits]) -> list[Any]:
     """Run the script for each request, and load it into Valkey if it is missing.
 
     A restarted Valkey has forgotten the script, and so has run it for none of the requests.
     """
     try:
-        return _sent(asked)
+        return _sent(requests)
     except NoScriptError:
         valkey().script_load(SCRIPT)
-        return _sent(asked)
+        return _sent(requests)
 
 
-def _sent(asked: Sequence[Limits]) -> list[Any]:
+def _sent(requests: Sequence[Limits]) -> list[Any]:
     now = clock()
     pipeline = valkey().pipeline(transaction=False)
-    for limits in asked:
+    for limits in requests:
         keys = [limit.key for limit in limits.limits]
         rates = [limit.rate for limit in limits.limits]
         pipeline.evalsha(NAME, len(keys), *keys, limits.burst, now, *rates)

@@ -14,9 +14,9 @@ def policy(image_hosts: Iterable[str] = (), feed: str = "") -> str:
     scripts run, and none of them turns a text into code: Alpine comes without eval.
     """
     images = "".join(f" https://{host}" for host in image_hosts)
-    asked = f"connect-src 'self' {feed}; " if feed else ""
+    connect = f"connect-src 'self' {feed}; " if feed else ""
     return (
-        f"default-src 'self'; {asked}script-src 'self'; style-src 'self' 'unsafe-inline'; "
+        f"default-src 'self'; {connect}script-src 'self'; style-src 'self' 'unsafe-inline'; "
         f"img-src 'self' data:{images}; object-src 'none'; base-uri 'none'; "
         "frame-ancestors 'none'; form-action 'self'"
     )

@@ -27,8 +27,8 @@ class Traced:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         carried = {tracing.PARENT: request.META.get("HTTP_TRACEPARENT", "")}
         method = request.method if request.method in METHODS else "_OTHER"
-        told = {"http.request.method": method, "request_id": request_id.current()}
-        with tracing.span(str(method), "server", carried=carried, **told) as span:
+        attributes = {"http.request.method": method, "request_id": request_id.current()}
+        with tracing.span(str(method), "server", carried=carried, **attributes) as span:
             request.META[tracing.IN_META] = span.place
             response = self.get_response(request)
             route = request.resolver_match.route if request.resolver_match else ""

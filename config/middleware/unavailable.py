@@ -17,32 +17,32 @@ FOR_PROGRAMS = "/api/"
 
 def error(request: HttpRequest) -> HttpResponse:
     """Django's `handler500`, called while the error is handled. It asks the database nothing."""
-    if _is_the_databases(sys.exc_info()[1]):
-        return _unavailable(request)
-    return problems.outside(problems.ours()) if _is_a_programs(request) else server_error(request)
+    if _is_database_trouble(sys.exc_info()[1]):
+        return _render_unavailable(request)
+    return problems.outside(problems.ours()) if _is_program_call(request) else server_error(request)
 
 
 def refusal(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Django's `handler400`. Django reports a session that cannot be written as a deleted one."""
-    if _is_the_databases(exception):
-        return _unavailable(request)
-    if _is_a_programs(request):
+    if _is_database_trouble(exception):
+        return _render_unavailable(request)
+    if _is_program_call(request):
         return problems.outside(problems.not_taken(exception))
     return bad_request(request, exception)
 
 
-def _unavailable(request: HttpRequest) -> HttpResponse:
-    if _is_a_programs(request):
+def _render_unavailable(request: HttpRequest) -> HttpResponse:
+    if _is_program_call(request):
         return problems.outside(problems.away())
     page = render_to_string("503.html")
     return HttpResponse(page, status=503, headers={"Retry-After": AGAIN_IN})
 
 
-def _is_a_programs(request: HttpRequest) -> bool:
+def _is_program_call(request: HttpRequest) -> bool:
     return request.path.startswith(FOR_PROGRAMS)
 
 
-def _is_the_databases(error: BaseException | None) -> bool:
+def _is_database_trouble(error: BaseException | None) -> bool:
     while error is not None:
         if isinstance(error, DATABASE_TROUBLE):
             return True

@@ -29,34 +29,34 @@ def crumbs(context: RequestContext) -> list[Crumb]:
     """The breadcrumbs. The last one is the page itself, as its heading; the others are links."""
     request = context["request"]
     items = [item for group in navigation.everything() for item in group["items"]]
-    overview, here = items[0], navigation.section_of(request, [{"items": items}])
+    overview, section = items[0], navigation.section_of(request, [{"items": items}])
     way = [Crumb(overview["title"], str(overview["link"]))]
-    if here is not None and here is not overview:
-        above = PARENTS.get(here["page"])
-        ways = [*(item for item in items if above and item.get("page") == above), here]
+    if section is not None and section is not overview:
+        above = PARENTS.get(section["page"])
+        ways = [*(item for item in items if above and item.get("page") == above), section]
         way += [Crumb(item["title"], str(item["link"])) for item in ways]
-    if here is overview or context.get("cl") or _is_list(request, here):
+    if section is overview or context.get("cl") or _is_list(request, section):
         return [*way[:-1], Crumb(way[-1].title)]
-    return [*way, *_row(context)] if here is not None else [*way, Crumb(_title(context))]
+    return [*way, *_row_crumbs(context)] if section is not None else [*way, Crumb(_title(context))]
 
 
-def _is_list(request: Any, here: dict[str, Any] | None) -> bool:
-    return here is not None and request.resolver_match.url_name == here["page"]
+def _is_list(request: Any, section: dict[str, Any] | None) -> bool:
+    return section is not None and request.resolver_match.url_name == section["page"]
 
 
-def _row(context: RequestContext) -> list[Crumb]:
+def _row_crumbs(context: RequestContext) -> list[Crumb]:
     """The row, and what this page shows of it. A row that is still being made has no name."""
-    found = context.get("original") or context.get("object")
-    if not isinstance(found, Model) or found.pk is None:
+    row = context.get("original") or context.get("object")
+    if not isinstance(row, Model) or row.pk is None:
         return [Crumb(_title(context))]
     page = context["request"].resolver_match.url_name or ""
-    name = f"{found._meta.app_label}_{found._meta.model_name}"
+    name = f"{row._meta.app_label}_{row._meta.model_name}"
     if page == f"{name}_change":
-        return [Crumb(str(found))]
-    return [Crumb(str(found), page_url(found)), Crumb(_deed(context, page))]
+        return [Crumb(str(row))]
+    return [Crumb(str(row), page_url(row)), Crumb(_action_name(context, page))]
 
 
-def _deed(context: RequestContext, page: str) -> str:
+def _action_name(context: RequestContext, page: str) -> str:
     """The name of an action. Django's titles of these are questions and name the row again."""
     words = {"delete": _("Delete"), "history": _("History")}
     return words.get(page.rpartition("_")[2]) or _title(context)

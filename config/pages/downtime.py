@@ -62,8 +62,8 @@ def downtime(request: HttpRequest) -> HttpResponse:
 
 
 def troubles(*, with_scheduler: bool) -> Iterator[Trouble]:
-    found = health.findings()
-    if not found["redis"].well:
+    findings = health.findings()
+    if not findings["redis"].well:
         yield Trouble(
             _("Redis does not answer."),
             _("Nothing is sent until then, and nothing is lost: the waiting recipients are "
@@ -74,7 +74,7 @@ def troubles(*, with_scheduler: bool) -> Iterator[Trouble]:
     served = _queues_served()
     yield from _without_worker(served)
     # Without a worker for “control” no tick is recorded, even if beat sends it.
-    if with_scheduler and "control" in served and not found["beat"].well:
+    if with_scheduler and "control" in served and not findings["beat"].well:
         yield Trouble(
             _("The scheduler is silent."),
             _("Nothing that is planned starts, and work that a worker dropped is not picked up."),

@@ -34,16 +34,16 @@ class LogIn(AuthenticationForm):  # type: ignore[misc]
         if not (name and password):
             return super().clean()
         with password_slots.hold_slot():
-            return self._judged(name)
+            return self._check_password(name)
 
-    def _judged(self, name: str) -> Any:
-        tried = Attempt(
+    def _check_password(self, name: str) -> Any:
+        attempt = Attempt(
             self.request, Kind.PASSWORD, User.objects.filter(username=name).first(), name
         )
         try:
             cleaned = super().clean()
         except ValidationError:
-            tried.record_failure()
+            attempt.record_failure()
             raise
-        self.request.wrong_guesses = tried.record_success()  # for the code that notes the log-in
+        self.request.wrong_guesses = attempt.record_success()  # for the code that notes the log-in
         return cleaned

@@ -31,10 +31,10 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
         {**group, "items": [item for item in group["items"] if _opens(item, role)]}
         for group in everything()
     ]
-    here = section_of(request, groups)
+    current_item = section_of(request, groups)
     for group in groups:
         for item in group["items"]:
-            item["active"] = item is here
+            item["active"] = item is current_item
             item["exact"] = item["active"] and _is_here(item, request)
             if item.get("page") == "campaigns_run_changelist" and "query" not in item:
                 item |= _paused_runs(request)
@@ -75,14 +75,14 @@ def section_of(request: HttpRequest, groups: list[dict[str, Any]]) -> dict[str, 
         for start in item["pages"]
         if name.startswith(start)
     ]
-    return exact[0] if exact else max(fitting, key=lambda found: found[0], default=(0, None))[1]
+    return exact[0] if exact else max(fitting, key=lambda pair: pair[0], default=(0, None))[1]
 
 
 def _is_here(item: dict[str, Any], request: HttpRequest) -> bool:
     match = request.resolver_match
     query = item.get("query", {})
-    asked = all(request.GET.get(name) == value for name, value in query.items())
-    return bool(match and match.url_name == item.get("page") and asked)
+    has_query = all(request.GET.get(name) == value for name, value in query.items())
+    return bool(match and match.url_name == item.get("page") and has_query)
 
 
 def _opens(item: dict[str, Any], role: Role | None) -> bool:
@@ -189,6 +189,6 @@ def _disabled_endpoints(request: HttpRequest) -> dict[str, Any]:
 
     The people who wait for their reports do not know.
     """
-    off = Endpoint.objects.filter(disabled_at__isnull=False)
-    count = filter_by_project(request, off.exclude(disabled_why=Endpoint.Why.BY_HAND)).count()
+    disabled = Endpoint.objects.filter(disabled_at__isnull=False)
+    count = filter_by_project(request, disabled.exclude(disabled_why=Endpoint.Why.BY_HAND)).count()
     return {"badge": f"{count:,}", "badge_variant": "danger"} if count else {}

@@ -75,9 +75,9 @@ def operations(request: HttpRequest) -> HttpResponse:
 def _health() -> Iterator[tuple[str, bool, str]]:
     """(part, whether it is well, in words)."""
     names = {"postgresql": "PostgreSQL", "redis": "Redis", "beat": _("Beat, the clock")}
-    for part, found in health.findings().items():
-        said = (found.since or _("answers")) if found.well else found.explained
-        yield names[part], found.well, said
+    for part, finding in health.findings().items():
+        text = (finding.since or _("answers")) if finding.well else finding.explained
+        yield names[part], finding.well, text
 
 
 def _projects() -> Iterator[tuple[Project, TransportChoice]]:
@@ -113,12 +113,12 @@ def workers(request: HttpRequest) -> HttpResponse:
 
 def _workers() -> list[dict[str, Any]]:
     """Workers that answer, and workers that note their state: an older one may only answer."""
-    found = {worker["name"]: worker for worker in _answering()}
+    by_name = {worker["name"]: worker for worker in _answering()}
     with suppress(redis.RedisError):
         for process in process_reports.processes():
-            worker = found.setdefault(process.worker, {"name": process.worker, "silent": True})
+            worker = by_name.setdefault(process.worker, {"name": process.worker, "silent": True})
             worker.setdefault("noted", []).append(process)
-    return [found[name] for name in sorted(found)]
+    return [by_name[name] for name in sorted(by_name)]
 
 
 def _answering() -> Iterator[dict[str, Any]]:
@@ -131,13 +131,13 @@ def _answering() -> Iterator[dict[str, Any]]:
             active = (inspect.active() or {}) if stats else {}
     except (OperationalError, redis.RedisError, OSError):
         return
-    for name, found in sorted(stats.items()):
+    for name, worker_stats in sorted(stats.items()):
         yield {
             "name": name,
-            "processes": len(found.get("pool", {}).get("processes", [])),
+            "processes": len(worker_stats.get("pool", {}).get("processes", [])),
             "doing": len(active.get(name, [])),
-            "done": sum(found.get("total", {}).values()),
-            "since": timedelta(seconds=found.get("uptime", 0)),
+            "done": sum(worker_stats.get("total", {}).values()),
+            "since": timedelta(seconds=worker_stats.get("uptime", 0)),
         }
 
 

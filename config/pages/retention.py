@@ -155,7 +155,7 @@ def _in_days(days: int | None) -> str:
 
 
 def _amount(kind: str, count: int, *, exact: bool) -> str:
-    said = {
+    phrase = {
         "ledger": ngettext("%(count)s recipient", "%(count)s recipients", count),
         "events": ngettext("%(count)s event", "%(count)s events", count),
         "imports": ngettext("%(count)s import", "%(count)s imports", count),
@@ -163,7 +163,7 @@ def _amount(kind: str, count: int, *, exact: bool) -> str:
         "reports": ngettext("%(count)s call", "%(count)s calls", count),
         "alerts": ngettext("%(count)s alert", "%(count)s alerts", count),
     }[kind]
-    amount = said % {"count": f"{count:,}"}
+    amount = phrase % {"count": f"{count:,}"}
     return amount if exact else _("about %(amount)s") % {"amount": amount}
 
 
@@ -178,10 +178,10 @@ def page(request: HttpRequest, object_id: int) -> HttpResponse:
     with until(clock() + LOOKING_SECONDS):
         rows = {row.name: row for row in _rows(project, now)}
     if request.method == "POST" and (row := rows.get(request.POST.get("kind", ""))):
-        asked = _asked(row, request.POST.get("days", ""), now)
-        if asked.asks and request.POST.get("confirmed"):
-            return _change(request, asked)
-        rows[row.name] = asked
+        edited = _apply_typed_days(row, request.POST.get("days", ""), now)
+        if edited.asks and request.POST.get("confirmed"):
+            return _change(request, edited)
+        rows[row.name] = edited
     context = {
         **site.each_context(request),
         "title": _("Retention"),
@@ -197,37 +197,37 @@ def page(request: HttpRequest, object_id: int) -> HttpResponse:
 def _rows(project: Project, now: datetime) -> Iterator[Row]:
     for name, kind in KINDS.items():
         days = days_of(project.pk, name)
-        kept = _look(kind, project, before(days, now=now))
-        yield Row(name, days, kept, project, typed="" if days is None else str(days))
+        count = _count_kept(kind, project, before(days, now=now))
+        yield Row(name, days, count, project, typed="" if days is None else str(days))
 
 
-def _look(kind: Kind, project: Project, moment: datetime | None) -> Kept | None:
+def _count_kept(kind: Kind, project: Project, moment: datetime | None) -> Kept | None:
     """Count within the time. None: it took longer, and the page is worth more than the count."""
     with suppress(TooSlow), total_timeout(seconds=LOOKING_SECONDS):
         return kind.look(project.pk, moment)
     return None
 
 
-def _asked(row: Row, typed: str, now: datetime) -> Row:
+def _apply_typed_days(row: Row, typed: str, now: datetime) -> Row:
     """The row with what was typed, and what that would remove, or why it cannot be."""
-    said: dict[str, Any] = {**vars(row), "typed": typed.strip()}
+    values: dict[str, Any] = {**vars(row), "typed": typed.strip()}
     try:
-        days = _read(typed)
+        days = _parse_days(typed)
     except ValidationError as error:
-        return Row(**{**said, "error": error.messages[0]})
+        return Row(**{**values, "error": error.messages[0]})
     needing: list[Needing] = []
     if row.name == "events" and days and (row.days is None or days < row.days):
-        if held := _waiting(row.project, days):
-            return Row(**{**said, "error": held})
-        needing = [*_needing(row.project, days)]
-    new = _look(KINDS[row.name], row.project, before(days, now=now))
-    return Row(**{**said, "asks": True, "new": new, "needing": needing})
+        if obstacle := _find_obstacle(row.project, days):
+            return Row(**{**values, "error": obstacle})
+        needing = [*_find_needing(row.project, days)]
+    new = _count_kept(KINDS[row.name], row.project, before(days, now=now))
+    return Row(**{**values, "asks": True, "new": new, "needing": needing})
 
 
-def _waiting(project: Project, days: int) -> str:
+def _find_obstacle(project: Project, days: int) -> str:
     """Why events must be kept: an automation that is on would send to people it must leave out."""
-    on = Automation.objects.filter(project=project, state=Automation.State.ON)
-    for automation in on:
+    automations = Automation.objects.filter(project=project, state=Automation.State.ON)
+    for automation in automations:
         if automation.unless_unseen(days):
             text = _(
                 "Pause the automation “%(name)s” first, or shorten its delay: it waits %(span)s "
@@ -237,16 +237,16 @@ def _waiting(project: Project, days: int) -> str:
     return ""
 
 
-def _needing(project: Project, days: int) -> Iterator[Needing]:
+def _find_needing(project: Project, days: int) -> Iterator[Needing]:
     """Rules that would find less than they ask for, or select people who did it earlier."""
     for audience in Audience.objects.filter(project=project, kind=Audience.Kind.RULES):
-        if found := events_kept.needing(audience.rules, days):
-            yield Needing(str(audience), page_url(audience), "; ".join(found))
+        if needs := events_kept.needing(audience.rules, days):
+            yield Needing(str(audience), page_url(audience), "; ".join(needs))
     for run in series.going_on(project.pk):
         chosen = run.planned is not None and run.occurrence == series.ONCE
-        if not chosen and (found := events_kept.needing(run.rules, days)):
-            yield Needing(_called(run), page_url(run), "; ".join(found))
-    yield from _needing_for_goals(project, days)
+        if not chosen and (needs := events_kept.needing(run.rules, days)):
+            yield Needing(_run_title(run), page_url(run), "; ".join(needs))
+    yield from _find_needing_for_goals(project, days)
     unsent = (Automation.State.DRAFT, Automation.State.PAUSED)
     for automation in Automation.objects.filter(project=project, state__in=unsent):
         if automation.unless_unseen(days):
@@ -255,12 +255,12 @@ def _needing(project: Project, days: int) -> Iterator[Needing]:
             yield Needing(str(automation), page_url(automation), asks)
 
 
-def _called(run: Run) -> str:
+def _run_title(run: Run) -> str:
     words = {"number": run.pk, "campaign": run.campaign}
     return _("Run %(number)s of %(campaign)s") % words
 
 
-def _needing_for_goals(project: Project, days: int) -> Iterator[Needing]:
+def _find_needing_for_goals(project: Project, days: int) -> Iterator[Needing]:
     """Campaigns and runs that would miss events: to choose a variant, or while a goal counts."""
     for_longer = kept_for_goals.longer_than(days)
     launched = Exists(Run.objects.filter(HOLDS, campaign=OuterRef("pk")))
@@ -270,14 +270,14 @@ def _needing_for_goals(project: Project, days: int) -> Iterator[Needing]:
         yield Needing(str(campaign), page_url(campaign), asks)
     ended = Run.objects.filter(for_longer, project=project, finished_at__isnull=False)
     going = {run.pk: run for run in series.going_on(project.pk)}
-    counting = [run for run in ended.select_related("campaign") if _counts_on(run)]
+    counting = [run for run in ended.select_related("campaign") if _still_counts(run)]
     for run in {**{run.pk: run for run in counting}, **going}.values():
         chosen = run.occurrence == series.ONCE and _is_chosen(run)
         if asks := kept_for_goals.in_words_of(run, days, chosen=chosen):
-            yield Needing(_called(run), page_url(run), asks)
+            yield Needing(_run_title(run), page_url(run), asks)
 
 
-def _counts_on(run: Run) -> bool:
+def _still_counts(run: Run) -> bool:
     ends = timedelta(seconds=run.goal_within_seconds)
     return run.started_at is not None and run.started_at + ends > timezone.now()
 
@@ -288,7 +288,7 @@ def _is_chosen(run: Run) -> bool:
     return not run.unfinished or run.winner is not None or went_on.exists()
 
 
-def _read(typed: str) -> int | None:
+def _parse_days(typed: str) -> int | None:
     if not typed.strip():
         return None
     if not typed.strip().isascii() or not typed.strip().isdecimal():
@@ -300,13 +300,13 @@ def _read(typed: str) -> int | None:
 
 
 def _change(request: HttpRequest, row: Row) -> HttpResponse:
-    days = _read(row.typed)
+    days = _parse_days(row.typed)
     with transaction.atomic():
         one_at_a_time(row.project.pk)  # an automation turned on meanwhile sees the new days
-        held = _waiting(row.project, days) if row.name == "events" and days else ""
-        changed = not held and retention.change(row.project, row.name, days)
-    if held:
-        messages.error(request, held)
+        obstacle = _find_obstacle(row.project, days) if row.name == "events" and days else ""
+        changed = not obstacle and retention.change(row.project, row.name, days)
+    if obstacle:
+        messages.error(request, obstacle)
     if changed:
         audit.record(
             actor(request), gettext_noop("changed"), row.project, project=row.project,

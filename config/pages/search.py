@@ -67,18 +67,18 @@ def search(request: HttpRequest, extra_context: Any = None) -> HttpResponse:
 
 
 def kinds(request: HttpRequest, term: str) -> Iterator[Kind]:
-    asked = (
-        _runs(request, term),
-        _named(request, term, Campaign, _("Campaigns")),
-        _named(request, term, Automation, _("Automations")),
-        _named(request, term, Audience, _("Audiences")),
-        _named(request, term, Template, _("Templates")),
-        _named(request, term, Snippet, _("Snippets")),
-        _people(request, term),
-        _devices(request, term),
-        _pages(request, term),
+    results = (
+        _find_runs(request, term),
+        _find_named(request, term, Campaign, _("Campaigns")),
+        _find_named(request, term, Automation, _("Automations")),
+        _find_named(request, term, Audience, _("Audiences")),
+        _find_named(request, term, Template, _("Templates")),
+        _find_named(request, term, Snippet, _("Snippets")),
+        _find_people(request, term),
+        _find_devices(request, term),
+        _find_pages(request, term),
     )
-    return (kind for kind in asked if kind is not None and kind.found)
+    return (kind for kind in results if kind is not None and kind.found)
 
 
 def _rows(request: HttpRequest, model: type[Model]) -> Any:
@@ -88,51 +88,51 @@ def _rows(request: HttpRequest, model: type[Model]) -> Any:
     return rows if isinstance(page, Page) and page.has_view_permission(request) else rows.none()
 
 
-def _kind(title: str, found: Iterable[Found], more: str = "") -> Kind:
-    shown = list(found)
-    return Kind(title, shown[:SHOWN_OF_A_KIND], more if len(shown) > SHOWN_OF_A_KIND else "")
+def _kind(title: str, results: Iterable[Found], more: str = "") -> Kind:
+    listed = list(results)
+    return Kind(title, listed[:SHOWN_OF_A_KIND], more if len(listed) > SHOWN_OF_A_KIND else "")
 
 
-def _named(request: HttpRequest, term: str, model: type[Any], title: str) -> Kind:
+def _find_named(request: HttpRequest, term: str, model: type[Any], title: str) -> Kind:
     """Find any part of the name: there are hundreds of these, written by hand, not a million."""
     rows = _rows(request, model).filter(name__icontains=term).order_by("-pk")[: SHOWN_OF_A_KIND + 1]
-    return _kind(title, (Found(row.name, page_url(row)) for row in rows), _all(model, term))
+    return _kind(title, (Found(row.name, page_url(row)) for row in rows), _link_to_all(model, term))
 
 
-def _runs(request: HttpRequest, term: str) -> Kind | None:
+def _find_runs(request: HttpRequest, term: str) -> Kind | None:
     number = row_id(term.lower().removeprefix(_("Run").lower()).strip().removeprefix("#"))
     if number is None:
         return None
     rows = _rows(request, Run).filter(pk=number)
-    found = (Found(str(run), page_url(run), str(Run.State(run.state).label)) for run in rows)
-    return _kind(_("Runs"), found)
+    results = (Found(str(run), page_url(run), str(Run.State(run.state).label)) for run in rows)
+    return _kind(_("Runs"), results)
 
 
-def _people(request: HttpRequest, term: str) -> Kind:
+def _find_people(request: HttpRequest, term: str) -> Kind:
     rows = _rows(request, Contact).prefetch_related(None).select_related(None)
     rows = rows.filter(external_id__istartswith=term).order_by()[: SHOWN_OF_A_KIND + 1]
-    found = (Found(row.external_id, page_url(row), row.locale) for row in rows)
-    return _kind(_("People"), found, _all(Contact, term))
+    results = (Found(row.external_id, page_url(row), row.locale) for row in rows)
+    return _kind(_("People"), results, _link_to_all(Contact, term))
 
 
-def _devices(request: HttpRequest, term: str) -> Kind | None:
+def _find_devices(request: HttpRequest, term: str) -> Kind | None:
     if len(term) < MIN_TAIL:
         return None
     rows = ending_in(_rows(request, Device), term).order_by()[:SHOWN_OF_A_KIND]
-    of = _("of %(person)s")
-    found = (
-        Found(str(row), page_url(row), of % {"person": row.contact.external_id}) for row in rows
+    text = _("of %(person)s")
+    results = (
+        Found(str(row), page_url(row), text % {"person": row.contact.external_id}) for row in rows
     )
-    return _kind(_("Devices"), found)
+    return _kind(_("Devices"), results)
 
 
-def _pages(request: HttpRequest, term: str) -> Kind:
+def _find_pages(request: HttpRequest, term: str) -> Kind:
     items = (item for group in navigation(request) for item in group["items"])
     fitting = (item for item in items if term.lower() in item["title"].lower())
     return _kind(_("Pages"), (Found(item["title"], str(item["link"])) for item in fitting))
 
 
-def _all(model: type[Model], term: str) -> str:
+def _link_to_all(model: type[Model], term: str) -> str:
     query = QueryDict(mutable=True)
     query["q"] = term
     meta = model._meta

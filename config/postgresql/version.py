@@ -18,9 +18,9 @@ NUMBER = "SELECT current_setting('server_version_num')::integer"
 
 class Validation(BaseDatabaseValidation):
     def check(self, **kwargs: Any) -> list[CheckMessage]:
-        found = super().check(**kwargs)
+        messages = super().check(**kwargs)
         trouble = too_old(self.connection)
-        return [*found, Error(trouble, id="carillon.E001")] if trouble else found
+        return [*messages, Error(trouble, id="carillon.E001")] if trouble else messages
 
 
 def too_old(connection: BaseDatabaseWrapper) -> str:

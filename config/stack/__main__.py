@@ -44,8 +44,8 @@ def _arguments() -> argparse.Namespace:
     exec_parser.add_argument("command", nargs="+", metavar="COMMAND", help="after --")
     keep_parser = actions.add_parser("keep", help="start the two, and keep them up for exec")
     stop_parser = actions.add_parser("stop", help="end what is kept up for exec")
-    for each in (run_parser, memory_parser, exec_parser, keep_parser, stop_parser):
-        each.add_argument("--state", type=Path, help="folder for data, logs and secrets")
+    for subparser in (run_parser, memory_parser, exec_parser, keep_parser, stop_parser):
+        subparser.add_argument("--state", type=Path, help="folder for data, logs and secrets")
     return parser.parse_args()
 
 

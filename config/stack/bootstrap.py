@@ -23,9 +23,9 @@ PYTHON = VENV / "bin" / "python"
 
 def main() -> None:
     locks = [CHECKOUT / name for name in sys.argv[1:]]
-    wanted = hashlib.sha256(b"".join(lock.read_bytes() for lock in locks)).hexdigest()
+    digest = hashlib.sha256(b"".join(lock.read_bytes() for lock in locks)).hexdigest()
     stamp = VENV / f".{locks[-1].stem}.installed"
-    if stamp.is_file() and stamp.read_text() == wanted and _works(PYTHON):
+    if stamp.is_file() and stamp.read_text() == digest and _works(PYTHON):
         return
     _insist_on_writable(VENV if VENV.exists() else CHECKOUT)
     if not _works(PYTHON):
@@ -35,7 +35,7 @@ def main() -> None:
     names = ", ".join(sys.argv[1:])
     print(f"Installing {names} into .venv (the first time takes a minute).", flush=True)
     _install(locks)
-    stamp.write_text(wanted)
+    stamp.write_text(digest)
 
 
 def _works(python: Path) -> bool:
@@ -63,9 +63,9 @@ def _insist_on_recent_python() -> None:
 
 
 def too_old(version: tuple, executable: str) -> str:  # type: ignore[type-arg]
-    found = ".".join(str(part) for part in version)
+    version_text = ".".join(str(part) for part in version)
     return (
-        f"carillon: Python 3.11 or newer is needed; {executable} is Python {found}.\n"
+        f"carillon: Python 3.11 or newer is needed; {executable} is Python {version_text}.\n"
         "Install a newer one, then name it: make run PYTHON=/path/to/python3.12"
     )
 
@@ -91,48 +91,48 @@ def _install(locks: list) -> None:  # type: ignore[type-arg]
 
     pip names each package that it fetches, and installs all of them without a word.
     """
-    wanted = {line.split("==")[0] for lock in locks for line in lock.open() if "==" in line}
+    packages = {line.split("==")[0] for lock in locks for line in lock.open() if "==" in line}
     pip = [str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar=off"]
     command = [*pip, "--require-hashes", *(f"-r{lock}" for lock in locks)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, universal_newlines=True)
     assert process.stdout is not None
-    before, fetched, missing = _installed(), 0, 0
+    before, fetched, missing = _count_installed(), 0, 0
     for line in process.stdout:
         if line.startswith(LOOKED_AT):
             fetched += 1
-            _show("Fetched", fetched, len(wanted))
+            _show_progress("Fetched", fetched, len(packages))
         elif line.startswith("Installing collected packages: "):
             missing = line.count(",") + 1
             break
     while process.poll() is None:
-        _show("Installed", _installed() - before, missing)
+        _show_progress("Installed", _count_installed() - before, missing)
         time.sleep(0.2)
-    _show_nothing_more()
-    _insist("installing packages", process.returncode)
+    _clear_progress()
+    _exit_if_failed("installing packages", process.returncode)
 
 
-def _installed() -> int:
+def _count_installed() -> int:
     return len(list(VENV.glob("lib/*/site-packages/*.dist-info")))
 
 
-def _show(what: str, count: int, of: int) -> None:
+def _show_progress(verb: str, count: int, total: int) -> None:
     """Print progress on a terminal; a log would keep every step."""
     if sys.stdout.isatty():
-        print(f"\r{what} {min(count, of)} of {of} packages.", end="\033[K", flush=True)
+        print(f"\r{verb} {min(count, total)} of {total} packages.", end="\033[K", flush=True)
 
 
-def _show_nothing_more() -> None:
+def _clear_progress() -> None:
     if sys.stdout.isatty():
         print("\r", end="\033[K", flush=True)
 
 
-def _run(what: str, command: list) -> None:  # type: ignore[type-arg]
-    _insist(what, subprocess.call(command))
+def _run(step: str, command: list) -> None:  # type: ignore[type-arg]
+    _exit_if_failed(step, subprocess.call(command))
 
 
-def _insist(what: str, code: int) -> None:
+def _exit_if_failed(step: str, code: int) -> None:
     if code:
-        sys.exit(f"carillon: {what} failed (see above); `make` tries again from where it stopped.")
+        sys.exit(f"carillon: {step} failed (see above); `make` tries again from where it stopped.")
 
 
 if __name__ == "__main__":

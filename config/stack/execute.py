@@ -32,11 +32,11 @@ def execute(folder: Path, command: Sequence[str], *, keep: bool = False) -> int:
         complain(f"PostgreSQL and Valkey stay up in {folder}, at most an hour without use.")
     with kept_servers.used(folder, os.environ) as exports:
         if exports:
-            return _beside_kept(State(folder.resolve()), command, exports)
-    return _beside_own(folder, command)
+            return _run_beside_kept(State(folder.resolve()), command, exports)
+    return _run_beside_own(folder, command)
 
 
-def _beside_kept(state: State, command: Sequence[str], exports: dict[str, str]) -> int:
+def _run_beside_kept(state: State, command: Sequence[str], exports: dict[str, str]) -> int:
     """Run it with kept servers, and end only its own processes: another command may be running."""
     supervisor = Supervisor(LogFolder(state.logs), complain)
     supervisor.listen()
@@ -47,7 +47,7 @@ def _beside_kept(state: State, command: Sequence[str], exports: dict[str, str]) 
         end_leftovers(state.path, command=name)
 
 
-def _beside_own(folder: Path, command: Sequence[str]) -> int:
+def _run_beside_own(folder: Path, command: Sequence[str]) -> int:
     with claim(folder) as state:
         end_leftovers(state.path)
         supervisor = Supervisor(LogFolder(state.logs), complain)

@@ -25,7 +25,7 @@ def memory(folder: Path) -> int:
             megabytes[name] += _pss_kb(pid) / 1024
             processes[name] += 1
     print(f"{'':<12}{'processes':>10}{'PSS, MB':>10}")
-    for name, size in sorted(megabytes.items(), key=lambda each: -each[1]):
+    for name, size in sorted(megabytes.items(), key=lambda pair: -pair[1]):
         print(f"{name:<12}{processes[name]:>10}{size:>10.0f}")
     print(f"{'sum':<12}{processes.total():>10}{sum(megabytes.values()):>10.0f}")
     return 0
@@ -48,7 +48,7 @@ def family(pid: int) -> list[int]:
         for path in (PROC / str(pid) / "task").glob("*/children")
         for child in path.read_text().split()
     ]
-    return [pid, *(each for child in children for each in family(child))]
+    return [pid, *(descendant for child in children for descendant in family(child))]
 
 
 def name_of(pid: int, state: State) -> str:

@@ -16,15 +16,17 @@ def environment(environ: Mapping[str, str]) -> dict[str, str]:
 
     A mix of the two would sign with one what the other does not know.
     """
-    named = {name: environ[name] for name in (*ADDRESSES, *FILES) if environ.get(name)}
-    if missing := [name for name in ADDRESSES if named and name not in named]:
-        own = "" if "FCM_CA_FILE" in named else ", and FCM_CA_FILE when its certificate is its own"
+    values = {name: environ[name] for name in (*ADDRESSES, *FILES) if environ.get(name)}
+    if missing := [name for name in ADDRESSES if values and name not in values]:
+        hint = (
+            "" if "FCM_CA_FILE" in values else ", and FCM_CA_FILE when its certificate is its own"
+        )
         raise StackError(
-            f"With {', '.join(named)}, which is for another stand-in for FCM, set "
-            f"{' and '.join(missing)} as well{own}. "
-            f"Or unset {', '.join(named)}: make run brings an emulator along."
+            f"With {', '.join(values)}, which is for another stand-in for FCM, set "
+            f"{' and '.join(missing)} as well{hint}. "
+            f"Or unset {', '.join(values)}: make run brings an emulator along."
         )
     for name in FILES:
-        if name in named and not Path(named[name]).is_file():
-            raise StackError(f"{name}: there is no file {named[name]}.")
-    return named
+        if name in values and not Path(values[name]).is_file():
+            raise StackError(f"{name}: there is no file {values[name]}.")
+    return values

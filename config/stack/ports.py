@@ -20,9 +20,9 @@ EMBEDDED_RANGE = range(15_000, 30_000)
 def public_ports(environ: Mapping[str, str], *, emulator: bool = True) -> dict[str, int]:
     """The public ports. Raises StackError for one that is wrong or taken."""
     names = [name for name in PUBLIC if emulator or name != "EMULATOR_PORT"]
-    wanted = {name: environ.get(name) or str(PUBLIC[name]) for name in names}
-    wanted |= {name: environ[name] for name in ON_DEMAND if environ.get(name)}
-    ports = {name: _number(name, port) for name, port in wanted.items()}
+    numbers = {name: environ.get(name) or str(PUBLIC[name]) for name in names}
+    numbers |= {name: environ[name] for name in ON_DEMAND if environ.get(name)}
+    ports = {name: _number(name, port) for name, port in numbers.items()}
     owner: dict[int, str] = {}
     for name, port in ports.items():
         if port in owner:

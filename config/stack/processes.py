@@ -99,11 +99,11 @@ def flower(env: Mapping[str, str]) -> Service:
         *("--max_tasks=2000", "--read_only=True", "--purge_offline_workers=600"),
     )
     # In the environment, because every user of the machine can read a command line.
-    own = {"FLOWER_BASIC_AUTH": f"{env['FLOWER_USER']}:{env['FLOWER_PASSWORD']}"}
+    credentials = {"FLOWER_BASIC_AUTH": f"{env['FLOWER_USER']}:{env['FLOWER_PASSWORD']}"}
     return Service(
         name="flower",
         argv=(PYTHON, "-m", "celery", "-A", "config.flower", *argv),
-        env={name: value for name, value in env.items() if name not in NOT_FLOWERS} | own,
+        env={name: value for name, value in env.items() if name not in NOT_FLOWERS} | credentials,
         answers=http(f"http://127.0.0.1:{env['FLOWER_PORT']}/healthcheck"),
     )
 

@@ -79,6 +79,6 @@ def _bring_up(supervisor: Supervisor, state: State, console: Console) -> str:
     services = processes(state, env)
     console.say(f"Starting {', '.join(service.name for service in services)}.")
     supervisor.start(services)
-    supervisor.await_answers([each.name for each in (*services, *for_operators)], seconds=90)
+    supervisor.await_answers([service.name for service in (*services, *for_operators)], seconds=90)
     console.say("Everything answers.")
     return screen(state, env, {name: not environ.get(name) for name in urls})

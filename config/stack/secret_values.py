@@ -40,12 +40,12 @@ GENERATORS: dict[str, Generator] = {
 
 def secret_values(file: Path, environ: Mapping[str, str]) -> dict[str, str]:
     """Every secret; a value in the environment wins and is not written down."""
-    kept = read_assignments(file) if file.is_file() else {}
-    missing = {name: make() for name, make in GENERATORS.items() if name not in kept}
+    values = read_assignments(file) if file.is_file() else {}
+    missing = {name: make() for name, make in GENERATORS.items() if name not in values}
     if missing:
-        kept |= missing
-        write_private(file, assignments(kept))
-    return {name: environ.get(name) or kept[name] for name in GENERATORS}
+        values |= missing
+        write_private(file, assignments(values))
+    return {name: environ.get(name) or values[name] for name in GENERATORS}
 
 
 def assignments(values: Mapping[str, str]) -> str:

@@ -46,5 +46,5 @@ def _emulators(state: State, port: int) -> dict[str, str]:
 def marked(environ: Mapping[str, str], state: State, exported: Mapping[str, str]) -> dict[str, str]:
     """A child's whole environment; the mark stays out of var/env, which people read into shells."""
     # A process that sets its own title overwrites its environment, and so the mark.
-    own = {"PYTHONUNBUFFERED": "1", "SPT_NOENV": "1", MARK: str(state.path)}
-    return {**environ, **exported, **own}
+    added = {"PYTHONUNBUFFERED": "1", "SPT_NOENV": "1", MARK: str(state.path)}
+    return {**environ, **exported, **added}

@@ -31,14 +31,14 @@ channel: Any = redis.Channel
 
 class SafeAcknowledgement(redis.QoS):
     def ack(self, delivery_tag: Any) -> None:
-        self._given_back(super().ack, delivery_tag)
+        self._settle(super().ack, delivery_tag)
 
     def reject(self, delivery_tag: Any, requeue: bool = False) -> None:
-        self._given_back(super().reject, delivery_tag, requeue=requeue)
+        self._settle(super().reject, delivery_tag, requeue=requeue)
 
-    def _given_back(self, say: Any, delivery_tag: Any, **how: Any) -> None:
+    def _settle(self, operation: Any, delivery_tag: Any, **options: Any) -> None:
         try:
-            say(delivery_tag, **how)
+            operation(delivery_tag, **options)
         except Exception:
             virtual.QoS.ack(self, delivery_tag)
             raise
@@ -65,8 +65,8 @@ def _is_a_message(queue: bytes, text: bytes) -> bool:
         raise
     except Exception as error:
         name = bytes_to_str(queue).partition(channel.sep)[0]
-        why = type(error).__name__
-        log.error("no message in %s: %d bytes are dropped (%s)", name, len(text), why)
+        reason = type(error).__name__
+        log.error("no message in %s: %d bytes are dropped (%s)", name, len(text), reason)
         return False
     return True
 

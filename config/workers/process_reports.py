@@ -80,7 +80,7 @@ class ProcessReporter:
     def _go(self) -> None:
         while True:
             with suppress(redis.RedisError):  # Redis comes back, and the next note is written
-                _client().hset(KEY, self._field, json.dumps(asdict(self._now())))
+                _client().hset(KEY, self._field, json.dumps(asdict(self._measure())))
             if self._stopped.wait(EVERY):
                 return
 
@@ -88,7 +88,7 @@ class ProcessReporter:
     def _field(self) -> str:
         return f"{self.worker} {os.getpid()}"
 
-    def _now(self) -> Process:
+    def _measure(self) -> Process:
         now, cpu = time.time(), time.process_time()
         used = (cpu - self.cpu) / max(0.001, now - self.looked_at)
         self.looked_at, self.cpu = now, cpu
@@ -144,11 +144,13 @@ def memory_in_use() -> int:
 def processes() -> list[Process]:
     """Processes of all workers, on all machines. Raises RedisError."""
     notes = _client().hgetall(KEY)
-    found = {field: Process(**json.loads(note)) for field, note in notes.items()}
-    if gone := [field for field, each in found.items() if each.silent_for > FORGOTTEN_AFTER]:
-        _client().hdel(KEY, *gone)
-    here = [each for field, each in found.items() if field not in gone]
-    return sorted(here, key=lambda each: (each.worker, each.pid))
+    reports = {field: Process(**json.loads(note)) for field, note in notes.items()}
+    if outdated := [
+        field for field, process in reports.items() if process.silent_for > FORGOTTEN_AFTER
+    ]:
+        _client().hdel(KEY, *outdated)
+    current = [process for field, process in reports.items() if field not in outdated]
+    return sorted(current, key=lambda process: (process.worker, process.pid))
 
 
 def _client() -> redis.Redis:

@@ -74,9 +74,9 @@ def flush(**signal: Any) -> None:
 
 
 def _begins_a_trace(task: str) -> bool:
-    doing = log_context.current_context().get("task")
-    return task == doing or task in NEW_TRACE_TASKS or doing in _by_the_clock()
+    current_task = log_context.current_context().get("task")
+    return task == current_task or task in NEW_TRACE_TASKS or current_task in _scheduled_tasks()
 
 
-def _by_the_clock() -> set[str]:
+def _scheduled_tasks() -> set[str]:
     return {entry["task"] for entry in current_app.conf.beat_schedule.values()}

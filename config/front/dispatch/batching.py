@@ -75,11 +75,11 @@ class Batcher(Generic[Asked, Said]):
             await asyncio.sleep(GATHERING)
 
     async def _turn(self, turn: list[_Request[Asked, Said]]) -> None:
-        asked = [request.asked for request in turn]
+        payloads = [request.asked for request in turn]
         answers: Sequence[Said | Exception]
         try:
             answers = await asyncio.get_running_loop().run_in_executor(
-                self.thread, self.answer, asked
+                self.thread, self.answer, payloads
             )
         except Exception as error:
             answers = [error] * len(turn)

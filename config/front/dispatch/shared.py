@@ -29,8 +29,8 @@ class Shared(Generic[Said]):
     async def _ask(self, kind: str, ask: Callable[[], Awaitable[Said]]) -> Said:
         lasts = False
         try:
-            said = await ask()
-            lasts = self.lasts(said)
-            return said
+            answer = await ask()
+            lasts = self.lasts(answer)
+            return answer
         finally:
             asyncio.get_running_loop().call_later(SECONDS * lasts, self.asked.pop, kind)

@@ -25,8 +25,8 @@ def prepare(superuser: psycopg.Connection, password: str, *, may_create_database
             sql.Literal(hashed.decode()),
         )
     )
-    named = "SELECT 1 FROM pg_database WHERE datname = %s"
-    if not superuser.execute(named, [DATABASE]).fetchone():
+    query = "SELECT 1 FROM pg_database WHERE datname = %s"
+    if not superuser.execute(query, [DATABASE]).fetchone():
         superuser.execute(
             sql.SQL("CREATE DATABASE {} OWNER {}").format(
                 sql.Identifier(DATABASE), sql.Identifier(ROLE)

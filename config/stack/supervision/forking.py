@@ -100,11 +100,11 @@ class ForkServer:
         except ConnectionError:
             return False
         if message:
-            told: dict[str, Any] = json.loads(message)
-            if "code" in told:
-                self.ended[told["pid"]] = told["code"]
-            elif "pid" in told:
-                self.begun.append(told["pid"])
+            report: dict[str, Any] = json.loads(message)
+            if "code" in report:
+                self.ended[report["pid"]] = report["code"]
+            elif "pid" in report:
+                self.begun.append(report["pid"])
             self.has_imported = True
         return bool(message)
 

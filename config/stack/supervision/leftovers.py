@@ -34,18 +34,18 @@ def end_leftovers(state: Path, *, command: str = "", patience: float = 4.0) -> i
     It sends SIGINT: PostgreSQL then disconnects its clients, and all other processes just end.
     """
     find = partial(processes_of, state, command=command)
-    found = find()
-    _signal(found, signal.SIGINT)
-    _signal(_still_there(find, patience), signal.SIGKILL)
-    _still_there(find, 2.0)
-    return len(found)
+    pids = find()
+    _signal(pids, signal.SIGINT)
+    _signal(_wait_until_gone(find, patience), signal.SIGKILL)
+    _wait_until_gone(find, 2.0)
+    return len(pids)
 
 
-def _still_there(find: Callable[[], list[int]], patience: float) -> list[int]:
+def _wait_until_gone(find: Callable[[], list[int]], patience: float) -> list[int]:
     deadline = time.monotonic() + patience
-    while (left := find()) and time.monotonic() < deadline:
+    while (pids := find()) and time.monotonic() < deadline:
         time.sleep(0.05)
-    return left
+    return pids
 
 
 def _pids() -> list[int]:

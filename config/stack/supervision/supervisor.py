@@ -97,7 +97,7 @@ class Supervisor:
             for child in (self.children[name] for name in silent):
                 if not child.alive:
                     raise StackError(
-                        f"{self._obituary(child)}\n{self.logs.tail(child.service.name)}"
+                        f"{self._describe_end(child)}\n{self.logs.tail(child.service.name)}"
                     )
             silent = [name for name in silent if not self.children[name].service.answers()]
             if silent and time.monotonic() > deadline:
@@ -114,7 +114,7 @@ class Supervisor:
         while child.alive:
             self.wait()
         if child.process.returncode:
-            raise StackError(f"{self._obituary(child)}\n{self.logs.tail(service.name)}")
+            raise StackError(f"{self._describe_end(child)}\n{self.logs.tail(service.name)}")
         del self.children[service.name]
 
     def tend(self) -> None:
@@ -173,7 +173,7 @@ class Supervisor:
             child.pause = 1.0
         child.restart_at = now + child.pause
         self.say(
-            f"{self._obituary(child)} Starting it again in {child.pause:.0f} s. "
+            f"{self._describe_end(child)} Starting it again in {child.pause:.0f} s. "
             f"Log: {self.logs.path(child.service.name)}"
         )
         child.pause = min(child.pause * 2, LONGEST_PAUSE)
@@ -184,12 +184,12 @@ class Supervisor:
         child.started_at, child.restart_at = now, None
         self.say(f"{child.service.name} runs again (pid {child.process.pid}).")
 
-    def _obituary(self, child: Child) -> str:
+    def _describe_end(self, child: Child) -> str:
         code = child.process.returncode or 0
-        how = (
+        ending = (
             f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
         )
-        return f"{child.service.name} (pid {child.process.pid}) {how}."
+        return f"{child.service.name} (pid {child.process.pid}) {ending}."
 
 
 def _ask_to_leave(children: Iterable[Child], step: int) -> None:
