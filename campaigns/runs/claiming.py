@@ -206,13 +206,13 @@ class Claim:
         """Run the statement until no other transaction locks the chunk's row; return its values."""
         give_up_at = time.monotonic() + OURS_LOCKED_SECONDS
         while True:
-            held, *told = (
+            held, *row = (
                 self._counting(self.caps, values)
                 if self.caps and values["seqs"]
-                else self._told(PROLONG, values)
+                else self._execute(PROLONG, values)
             )
             if held:
-                return tuple(told)
+                return tuple(row)
             if not self.held.exists():
                 raise Fenced
             if time.monotonic() > give_up_at:
@@ -225,14 +225,14 @@ class Claim:
             self._look_above()
         values |= {"category": caps.category, "unseen_since": self.unseen_since}
         values |= {"above": self.above, "project": self.run.project_id}
-        return self._told(prolong_and_count(caps, bool(self.above)), values)
+        return self._execute(prolong_and_count(caps, bool(self.above)), values)
 
     def _look_above(self) -> None:
         """Read again for which runs places are kept: a run of higher precedence may have begun."""
         self.looked_above = time.monotonic()
         self.above = reserved_places.kept_above(self.run)
 
-    def _told(self, statement: str, values: dict[str, Any]) -> Any:
+    def _execute(self, statement: str, values: dict[str, Any]) -> Any:
         with connection.cursor() as cursor:
             cursor.execute(newer_devices.joined(statement, self.newer), values)
             while cursor.nextset():  # skip the result of `counted.TURN`
@@ -247,7 +247,7 @@ class Claim:
 
 
 def _reasons(out: str | None) -> dict[int, tuple[Reason, str]]:
-    return {int(seq): counted.parse_reason(said) for seq, said in json.loads(out or "{}").items()}
+    return {int(seq): counted.parse_reason(text) for seq, text in json.loads(out or "{}").items()}
 
 
 def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim | None:
@@ -258,7 +258,7 @@ def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim
     If the process dies here: the lease lapses and the sweep hands the chunk on.
     """
     queued = Chunk.objects.filter(
-        Exists(_wanted(run_id, epoch)), run=run_id, number=number, state=Chunk.State.QUEUED
+        Exists(_sendable_run(run_id, epoch)), run=run_id, number=number, state=Chunk.State.QUEUED
     ).exclude(_rung_in_another_life())
     with transaction.atomic():
         leased = {"state": Chunk.State.LEASED, "lease_until": Now() + LEASE, "task_id": task_id}
@@ -300,7 +300,7 @@ def count_interrupted(chunk: Chunk) -> None:
         Chunk.objects.filter(pk=chunk.pk).update(copies=F("copies") + lost)
 
 
-def _wanted(run_id: int, epoch: int) -> models.QuerySet[Run]:
+def _sendable_run(run_id: int, epoch: int) -> models.QuerySet[Run]:
     return Run.driven.filter(pk=run_id, epoch=epoch, state__in=LEAVING)
 
 

@@ -421,8 +421,8 @@ class Run(OfProject):
     def own_rate(self) -> float | None:
         """The rate that its settings ask for, in messages a second. While its people are being
         frozen, it spreads only those known so far."""
-        found = slowest(self)
-        return found[0] if found else None
+        pace = slowest(self)
+        return pace[0] if pace else None
 
     @property
     def safe_rate(self) -> float | None:
@@ -450,12 +450,12 @@ class Run(OfProject):
             return []
         while first.corrects:
             first = first.corrects
-        found = newest = [first.pk]
+        replaced = newest = [first.pk]
         while newest:
             corrections = Run.objects.filter(corrects__in=newest, pk__lt=self.pk)
             newest = list(corrections.values_list("pk", flat=True))
-            found = found + newest
-        return found
+            replaced = replaced + newest
+        return replaced
 
     @property
     def detail(self) -> str:
@@ -619,8 +619,8 @@ class Run(OfProject):
         values: dict[str, Any] = {"finished_at": Case(When(unbegun, then=Now()), default=None)}
         if left_out:
             for name, value in {"cause": "", **details.columns(left_out)}.items():
-                said = Value(value, Run._meta.get_field(name))  # type: ignore[arg-type]
-                values[name] = Case(When(unbegun, then=said), default=F(name))
+                new_value = Value(value, Run._meta.get_field(name))  # type: ignore[arg-type]
+                values[name] = Case(When(unbegun, then=new_value), default=F(name))
         self.move_to(Run.State.CANCELLED, **values)
 
 

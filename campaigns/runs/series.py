@@ -157,7 +157,10 @@ def one_before_is_going(run: Run) -> Run | None:
     going = earlier.filter(finished_at=None, reopened_at=None).exclude(pk=run.pk)
     # Judged at the time when the run was due: after an outage it asks a person, and is not left
     # out.
-    return next((one for one in going if not _goes_around(one, run.scheduled_at)), None)
+    return next(
+        (earlier_run for earlier_run in going if not _goes_around(earlier_run, run.scheduled_at)),
+        None,
+    )
 
 
 def leave_to_newer(last: Run, newer: Run, now: datetime) -> None:

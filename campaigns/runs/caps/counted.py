@@ -131,14 +131,14 @@ def second_look(caps: Caps, people: str, *, kept: bool) -> str:
 
 def _join(caps: Caps, people: str, places: str) -> str:
     kept_for = _kept_for(caps, NOW) if places else "NULL::bigint"
-    each = EACH.format(got=_got(caps, people, places))
-    lately = LATELY.format(each=each, enough=enough(caps, NOW), kept_for=kept_for)
+    each_sql = EACH.format(got=_got(caps, people, places))
+    lately = LATELY.format(each=each_sql, enough=enough(caps, NOW), kept_for=kept_for)
     return f"LEFT JOIN {lately} ON lately.contact_id = r.contact_id"
 
 
 def _got(caps: Caps, people: str, places: str) -> str:
-    these = f"{_within(caps.longest, NOW)} AND contact_id = ANY(ARRAY({people}))"
-    got = GOT.format(these=these)
+    condition = f"{_within(caps.longest, NOW)} AND contact_id = ANY(ARRAY({people}))"
+    got = GOT.format(these=condition)
     return got + KEPT.format(now=NOW, people=people, places=places) if places else got
 
 
@@ -205,10 +205,10 @@ class Coming:
     params: Sequence[Any]
 
     def as_taken(self, by: datetime) -> str:
-        taken = _moment(min(by, by - (self.at - by)))
+        taken_at = _moment(min(by, by - (self.at - by)))
         category = "NULL" if self.category is None else self.category
         return (
-            f" UNION ALL SELECT contact_id, {self.run_id}, 0, {category}, {taken}, TRUE"
+            f" UNION ALL SELECT contact_id, {self.run_id}, 0, {category}, {taken_at}, TRUE"
             f" FROM ({self.people}) coming WHERE NOT EXISTS (SELECT FROM campaigns_counted k"
             f" WHERE k.contact_id = coming.contact_id AND k.run_id = {self.run_id})"
         )
@@ -221,14 +221,14 @@ def enough_by(caps: Caps, at: datetime, coming: Sequence[Coming]) -> tuple[str, 
     """
     then = _moment(at)
     having = enough(caps, then)
-    these = f"{_within(caps.longest, then)} AND at <= {then}"
+    condition = f"{_within(caps.longest, then)} AND at <= {then}"
     if not coming:  # with coming runs, finding their people first would cost more than this saves
-        near = NEAR.format(got=GOT.format(these=these), enough=having)
-        these += f" AND contact_id = ANY(ARRAY({near}))"
-    got = GOT.format(these=these) + "".join(one.as_taken(at) for one in coming)
-    each = EACH.format(got=got)
-    sql = f"c.id IN (SELECT contact_id FROM ({each}) each GROUP BY 1 HAVING {having})"
-    return sql, [param for one in coming for param in one.params]
+        near = NEAR.format(got=GOT.format(these=condition), enough=having)
+        condition += f" AND contact_id = ANY(ARRAY({near}))"
+    got = GOT.format(these=condition) + "".join(coming_run.as_taken(at) for coming_run in coming)
+    each_sql = EACH.format(got=got)
+    sql = f"c.id IN (SELECT contact_id FROM ({each_sql}) each GROUP BY 1 HAVING {having})"
+    return sql, [param for coming_run in coming for param in coming_run.params]
 
 
 def _moment(at: datetime) -> str:
@@ -250,7 +250,7 @@ def remove_old(now: datetime) -> None:
 def forget(contact_ids: Sequence[int]) -> None:
     """Remove the rows and places of people who are being erased."""
     Counted.objects.filter(contact_id__in=contact_ids).delete()
-    theirs = Place.objects.filter(contact_id__in=contact_ids)
+    places = Place.objects.filter(contact_id__in=contact_ids)
     # In the same order as workers that give places back.
-    list(theirs.order_by("contact_id").select_for_update().values_list("contact_id"))
-    theirs.delete()
+    list(places.order_by("contact_id").select_for_update().values_list("contact_id"))
+    places.delete()

@@ -82,8 +82,8 @@ def _kept_above(project_id: int, precedence: str) -> tuple[str, Sequence[Any]]:
     its cost."""
     higher = ORDER[ORDER.index(Run.Precedence(precedence)) + 1 :]
     soon = _to_come(project_id).filter(_still(Now()), precedence__in=higher)
-    kept = soon.filter(Exists(Place.objects.filter(run_id=OuterRef("pk"))))
-    sql, params = kept.values_list("pk").query.sql_with_params()
+    with_places = soon.filter(Exists(Place.objects.filter(run_id=OuterRef("pk"))))
+    sql, params = with_places.values_list("pk").query.sql_with_params()
     return sql, params
 
 

@@ -61,9 +61,9 @@ def accept_many(
     With `list_id`, a worker adds the list's other members; `people` then has its first members.
     """
     number, run_id = next_number(), run_of_today(project_id)
-    if told := one.get("deduplicate"):
+    if deduplicate := one.get("deduplicate"):
         ours = id_of(run_id, number)
-        first = first_of(project_id, told["key"], ours, told["window_seconds"])
+        first = first_of(project_id, deduplicate["key"], ours, deduplicate["window_seconds"])
         if first != ours:
             return Accepted(first, again=True)
     values: dict[str, Any] = {"run": run_id, "number": number, "list": list_id}

@@ -154,13 +154,13 @@ def _new(run: Run, beside: Beside, bulk: bool) -> Claim | None:
             with_inbox = [number for number, *_, may_have_one in due if may_have_one]
             values: dict[str, Any] = {"run": run.pk, "numbers": numbers}
             cursor.execute(TAKE, values | {"planned": planned, "bulk": bulk, "lease": LEASE})
-            without_device, *made = cursor.fetchone()
+            without_device, *new_chunk = cursor.fetchone()
             if with_inbox:
                 beside(run.pk, with_inbox)
             _tell(run, exact.loads(without_device or "[]"))
-            if made[0]:
+            if new_chunk[0]:
                 _, kind, category, _ = due[0]
-                chunk = _just_made(run, *made, bulk=bulk)
+                chunk = _just_made(run, *new_chunk, bulk=bulk)
                 return _claim(run, chunk, kind, category)
         # None of these people has a device: their messages are done, and there may be more.
 
@@ -169,7 +169,7 @@ def _tell(run: Run, without_device: list[tuple[int, str]]) -> None:
     """Report messages to people without a device. They have no recipient and no delivery row, so
     no other code reports them."""
     if without_device:
-        ended = [Ending(*one, status="skipped", reason=NO_DEVICE) for one in without_device]
+        ended = [Ending(*row, status="skipped", reason=NO_DEVICE) for row in without_device]
         endings.tell(run, ended, clock.now())
 
 
@@ -187,10 +187,10 @@ def _again(run: Run, bulk: bool) -> Claim | None:
         values: dict[str, Any] = {"run": run.pk, "bulk": bulk, "lease": LEASE}
         with connection.cursor() as cursor:
             cursor.execute(AGAIN, values)
-            found = cursor.fetchone()
-        if not found:
+            row = cursor.fetchone()
+        if not row:
             return None
-        chunk = Chunk.objects.get(pk=found[0])
+        chunk = Chunk.objects.get(pk=row[0])
         count_interrupted(chunk)
     return _claim(run, chunk, *category_of(run.pk, chunk.first_seq))
 

@@ -80,10 +80,10 @@ def history(run: Run) -> dict[int, dict[int, dict[str, Any]]]:
     changed: dict[int, dict[int, dict[str, Any]]] = {}
     for number, variant, content in run.revisions.values_list("number", "variant", "content"):
         changed.setdefault(number, {})[variant] = content
-    said = {FIRST: variants.as_launched(run)}
+    texts = {FIRST: variants.as_launched(run)}
     for number in range(FIRST + 1, run.revision + 1):
-        said[number] = {**said[number - 1], **changed.get(number, {})}
-    return said
+        texts[number] = {**texts[number - 1], **changed.get(number, {})}
+    return texts
 
 
 def handed_on(run: Run) -> dict[int, dict[str, Any]]:

@@ -87,13 +87,17 @@ class Split:
         """The expected share of everybody in each group, 0 to 1. Only groups that exist."""
         rest = (1 - self.holdout / 100) * (1 - self.control / 100)
         tried = rest * self.tried / sum(self.weights)
-        each = {n: tried * weight for n, weight in enumerate(self.weights)}
+        by_variant = {n: tried * weight for n, weight in enumerate(self.weights)}
         waits = {REST: rest * (1 - self.tried)} if self.tried < 1 else {}
         nothing = {
             CONTROL: (1 - self.holdout / 100) * self.control / 100,
             HOLDOUT: self.holdout / 100,
         }
-        return {**each, **waits, **{group: share for group, share in nothing.items() if share}}
+        return {
+            **by_variant,
+            **waits,
+            **{group: share for group, share in nothing.items() if share},
+        }
 
     @property
     def left_out(self) -> float:
@@ -120,17 +124,17 @@ def handed_on(run: Run) -> dict[str, Any]:
     run keeps the texts."""
     if not run.split:
         return {}
-    kept = {name: run.split[name] for name in ("seed", "weights") if name in run.split}
-    return {**kept, "texts": run.split.get("texts", run.pk)} if "weights" in kept else {}
+    settings = {name: run.split[name] for name in ("seed", "weights") if name in run.split}
+    return {**settings, "texts": run.split.get("texts", run.pk)} if "weights" in settings else {}
 
 
 def begun(run: Run) -> dict[str, Any]:
     """The split when the freezing begins: with the project's holdout at this moment."""
     share = holdout_of(run.project_id, run.category_kind, past_holdout=run.past_holdout)
-    kept = dict(run.split)
+    settings = dict(run.split)
     if not share:
-        return kept
-    seed = kept or {"seed": random.randrange(1, MAX_SEED), "weights": [1]}
+        return settings
+    seed = settings or {"seed": random.randrange(1, MAX_SEED), "weights": [1]}
     return {**seed, "holdout": share, "holdout_seed": holdout_seed(run.project_id)}
 
 
@@ -149,11 +153,11 @@ def split_of_run(run: Run) -> Split | None:
 
 def groups(run: Run) -> list[int]:
     """The groups that the run has, or may have; none if it is not split."""
-    found = split_of_run(run)
-    if not found:
+    run_split = split_of_run(run)
+    if not run_split:
         return []
     of_a_trial = [REST] if run.tries_variants else []
-    return [*found.shares(), *of_a_trial]
+    return [*run_split.shares(), *of_a_trial]
 
 
 def holdout_of(project_id: int, category_kind: str, *, past_holdout: bool) -> int:
