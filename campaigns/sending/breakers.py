@@ -105,13 +105,13 @@ def _judge(
     if not odd and not _suspicious(claim, answers):
         return None
     evidence = _evidence([claim.run.pk], answers)
-    found = (
+    trips = (
         *(_unreadable(answers), odd),
         *(_foreign(evidence), _refused(_as_it_reads_now(claim.run, evidence, answers))),
         _dying(claim, answers, evidence),
     )
     return next(
-        (trip for trip in found if trip and not _overruled(trip, claim.run, evidence)), None
+        (trip for trip in trips if trip and not _overruled(trip, claim.run, evidence)), None
     )
 
 
@@ -122,8 +122,8 @@ def look_back(run: Run) -> Trip | None:
     them. The next answers may.
     """
     evidence = _evidence([run.pk], {})
-    found = (_foreign(evidence), _storm(run))
-    return next((trip for trip in found if trip and trip.cause not in run.overruled), None)
+    trips = (_foreign(evidence), _storm(run))
+    return next((trip for trip in trips if trip and trip.cause not in run.overruled), None)
 
 
 def proven(run: Run) -> bool:
@@ -324,7 +324,7 @@ def _evidence(run_ids: list[int], answers: Mapping[str, int]) -> Evidence:
     counts = [" + ".join(COUNT.format(reason.value) for reason in group) for group in groups]
     with connection.cursor() as cursor:
         cursor.execute(EVIDENCE.format(counts=", ".join(counts)), [run_ids])
-        accepted, rejected, skipped, *found = cursor.fetchone()
+        accepted, rejected, skipped, *stored = cursor.fetchone()
     fresh = [sum(answers.get(reason, 0) for reason in group) for group in groups]
-    of_groups = [old + new for old, new in zip(found, fresh, strict=True)]
+    of_groups = [old + new for old, new in zip(stored, fresh, strict=True)]
     return Evidence(accepted + answers.get("", 0), rejected + sum(fresh), skipped, *of_groups)

@@ -99,6 +99,8 @@ def heard_in(outcomes: list[Outcome]) -> AnswerCounts:
         answered=len(outcomes) - len(pushed_back) - len(failing) - len(shut_out),
         pushed_back=len(pushed_back),
         failing=len(failing),
-        retry_after=max((each.retry_after or 0.0 for each in pushed_back + shut_out), default=None),
-        failing_for=max((each.retry_after or 0.0 for each in failing), default=0.0),
+        retry_after=max(
+            (answer.retry_after or 0.0 for answer in pushed_back + shut_out), default=None
+        ),
+        failing_for=max((answer.retry_after or 0.0 for answer in failing), default=0.0),
     )

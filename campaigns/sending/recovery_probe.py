@@ -39,7 +39,7 @@ OPEN = (Chunk.State.WAITING, Chunk.State.QUEUED, Chunk.State.LEASED)
 
 
 def choose_recipient(left: Iterable[UnsettledRecipient]) -> UnsettledRecipient:
-    return min(left, key=lambda one: (one.copies, one.tries))
+    return min(left, key=lambda recipient: (recipient.copies, recipient.tries))
 
 
 def freshest_first(chunks: QuerySet[Chunk], due_by: datetime) -> QuerySet[Any]:

@@ -209,8 +209,8 @@ class Sending:
         """Report the latest answers to the gate, and ask for this many requests."""
         if self._too_late():  # no request leaves: they are all skipped
             return gate.Grant(wanted, 0.0, gate.Limit.REST)
-        heard, self.heard = self.heard, AnswerCounts()
-        return self.gate.take(wanted, heard, idle=not self.in_flight)
+        counts, self.heard = self.heard, AnswerCounts()
+        return self.gate.take(wanted, counts, idle=not self.in_flight)
 
     def _too_late(self) -> bool:
         now = self.claim.now()
@@ -290,8 +290,8 @@ class Sending:
     def _moved(self, opened: Opened) -> Collection[int]:
         """The recipients whose app registered another address since they were read. Nothing is
         written for them, and the next claim of the chunk sends to the new address."""
-        gone = [seq for seq, (why, _) in opened.out.items() if why == Reason.DEVICE_GONE]
-        return self.rows.newer_devices(gone) if gone else ()
+        gone_seqs = [seq for seq, (why, _) in opened.out.items() if why == Reason.DEVICE_GONE]
+        return self.rows.newer_devices(gone_seqs) if gone_seqs else ()
 
     def _read_anew(self, revision: int, people: list[UnsettledRecipient]) -> None:
         """Use a changed text for all recipients who are left, and for these, for whom nothing was

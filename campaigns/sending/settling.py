@@ -125,7 +125,9 @@ def _tell_what_left_before(claim: Claim, finals: list[Final]) -> None:
     one may have had an older text."""
     if claim.run.revision == FIRST:
         return
-    doubtful = {one.left.seq: one for one in finals if one.left.copies and not one.requested}
+    doubtful = {
+        final.left.seq: final for final in finals if final.left.copies and not final.requested
+    }
     if doubtful:
         with connection.cursor() as cursor:
             cursor.execute(LEFT_BEFORE, {"chunk": claim.chunk.pk, "seqs": [*doubtful]})
@@ -288,19 +290,19 @@ AND (%(attempt)s <= %(most)s OR %(most)s > (
 
 
 def _keep_answers(
-    claim: Claim, said: list[tuple[UnsettledRecipient, Outcome]], now: datetime
+    claim: Claim, answers: list[tuple[UnsettledRecipient, Outcome]], now: datetime
 ) -> None:
     """Keep answers that accepted nothing. Mostly FCM accepts everything: then no statement runs."""
-    if not said:
+    if not answers:
         return
-    outcomes = [outcome for _, outcome in said]
+    outcomes = [outcome for _, outcome in answers]
     values: dict[str, Any] = {
         "run": claim.run.pk,
         "attempt": claim.chunk.attempt,
         "at": now,
         "most": MAX_ANSWERS,
-        "seqs": [left.seq for left, _ in said],
-        "contacts": [left.contact_id for left, _ in said],
+        "seqs": [left.seq for left, _ in answers],
+        "contacts": [left.contact_id for left, _ in answers],
         "http": [outcome.http for outcome in outcomes],
         "codes": [_clean(outcome.code)[:50] for outcome in outcomes],
         "verdicts": [outcome.verdict.value for outcome in outcomes],
