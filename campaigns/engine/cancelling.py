@@ -147,7 +147,7 @@ def give_up(run: Run, chunk: Chunk, now: datetime) -> None:
     may be what crashes."""
     why = {"skipped": Reason.CRASHED_WORKERS, "unknown": Reason.INTERRUPTED}
     ended = [Ending(*row) for row in _written(EVERYBODY + EACH, run, chunk, now, why)]
-    _add_up(chunk, why, [(one.status, FIRST, 1) for one in ended])
+    _add_up(chunk, why, [(ending.status, FIRST, 1) for ending in ended])
     endings.tell(run, ended, now)
 
 

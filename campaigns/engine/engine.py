@@ -71,8 +71,8 @@ def sweep(now: datetime) -> list[int]:
     unfinished = Run.driven.filter(finished_at__isnull=True)
     moving = unfinished.exclude(state=Run.State.SCHEDULED)
     in_order = (moving.order_by("pk"), breakdowns.uncounted(), prior_recipients.runs_to_index())
-    each = (pk for runs in in_order for pk in runs.values_list("pk", flat=True))
-    return [*dict.fromkeys(each)]
+    run_ids = (pk for runs in in_order for pk in runs.values_list("pk", flat=True))
+    return [*dict.fromkeys(run_ids)]
 
 
 def advance(run_id: int, *, now: datetime) -> ReleasedWave | None:
@@ -244,8 +244,8 @@ def _room(run_id: int, now: datetime) -> Capacity:
         return Capacity(int(may_try), fcm_fails=True)
     if run.is_rehearsal and _others_leave(run):
         return Capacity(1)
-    if asked := [rate for rate in (run.own_rate, run.safe_rate) if rate is not None]:
-        return Capacity(min(OUTSTANDING, math.ceil(min(asked) / ONE_WORKER)))
+    if rates := [rate for rate in (run.own_rate, run.safe_rate) if rate is not None]:
+        return Capacity(min(OUTSTANDING, math.ceil(min(rates) / ONE_WORKER)))
     ahead = AHEAD_SECONDS * gate.full_rate(run.project)
     return Capacity(min(OUTSTANDING, math.ceil(ahead / _size_of_chunks(run))))
 

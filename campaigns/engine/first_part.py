@@ -35,8 +35,8 @@ def step(run: Run, part: FirstPart, now: datetime, *, sent: bool) -> None:
     same.
     """
     if {Cause.FIRST_PART, Cause.NO_WINNER} & set(run.overruled):
-        found = _tried(run)
-        _send_as_planned(run, part, winner.find_winner(found), so_far=winner.best(found or []))
+        tried = _tried(run)
+        _send_as_planned(run, part, winner.find_winner(tried), so_far=winner.best(tried or []))
         part.let_go(Decision.PERSON, figures_of(part).as_dict(), now)
     elif sent and part.sent_at is None:
         FirstPart.objects.filter(pk=part.pk).update(sent_at=now)
@@ -65,11 +65,11 @@ def _go_on(run: Run, part: FirstPart, now: datetime) -> None:
 
     The rest gets the winning variant. Without a winner, the campaign's `no_winner` decides.
     """
-    found, decision = _tried(run), Decision.GOOD
-    variant = winner.find_winner(found)
+    tried, decision = _tried(run), Decision.GOOD
+    variant = winner.find_winner(tried)
     if run.tries_variants and run.winner is None and variant is None:
         if run.no_winner == Run.NoWinner.ASK:
-            code = "no_winner_sure" if found is not None else "no_winner_counted"
+            code = "no_winner_sure" if tried is not None else "no_winner_counted"
             run.pause(Cause.NO_WINNER, details.make(code))
             return
         decision = Decision.UNSURE
@@ -124,10 +124,10 @@ def _best_so_far(run: Run) -> int | None:
     """
     if not run.tries_variants or run.winner is not None:
         return None
-    found = winner.tried(run)  # within the time limit of a page
-    if found is None:
+    tried = winner.tried(run)  # within the time limit of a page
+    if tried is None:
         raise Run.InvalidMove(gettext("The variants could not be counted in time. Name one."))
-    return winner.best(found)
+    return winner.best(tried)
 
 
 def go_on(run: Run, variant: int | None = None) -> int:

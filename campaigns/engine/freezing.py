@@ -95,9 +95,9 @@ def try_lock(run_id: int) -> bool:
 
 def _begin(run: Run, now: datetime) -> None:
     """Freeze the first part and start sending. For all but the largest projects it is everybody."""
-    if gone := hold_lists(run.project_id, run.rules):
+    if deleted_lists := hold_lists(run.project_id, run.rules):
         # A deleted list has no members: people it should leave out would get the message.
-        run.pause(Cause.BROKEN, details.make("list_gone", lists=sorted(gone)))
+        run.pause(Cause.BROKEN, details.make("list_gone", lists=sorted(deleted_lists)))
         return
     try:
         run.rules = drawn(run.project_id, settled(run.project_id, run.rules))
@@ -117,8 +117,8 @@ def _begin(run: Run, now: datetime) -> None:
     ledger.refuse_twice(RECIPIENTS, run.pk)
     for table in TABLES:
         ledger.attach_partition(table, run.pk)
-    kept = {name: getattr(run, name) for name in ("rules", "seen_since", "split", "opens_rate")}
-    _keep(run, part, unfrozen=_rest(part, ids), started_at=_started_at(now), **kept)
+    settings = {name: getattr(run, name) for name in ("rules", "seen_since", "split", "opens_rate")}
+    _keep(run, part, unfrozen=_rest(part, ids), started_at=_started_at(now), **settings)
 
 
 def _started_at(now: datetime) -> Greatest:
@@ -162,7 +162,7 @@ def _keep(run: Run, part: Part, **values: object) -> None:
     if part.groups:
         values["split"] = {**run.split, **part.groups}
     going = (Run.State.PREPARING, *LEAVING, Run.State.PAUSED)
-    kept = Run.driven.filter(pk=run.pk, state__in=going).update(
+    saved = Run.driven.filter(pk=run.pk, state__in=going).update(
         state=Case(sends, default=F("state")),
         planned=planned,
         people=part.people,
@@ -170,7 +170,7 @@ def _keep(run: Run, part: Part, **values: object) -> None:
         evaluated_at=Now() if part.next is None else None,
         **values,
     )
-    if not kept:
+    if not saved:
         raise Run.InvalidMove
     if "started_at" in values:
         run.refresh_from_db()
@@ -215,9 +215,9 @@ def _keep_places(run: Run, known: int) -> None:
     if has_below:
         reserved_places.keep(run.pk, f"{ours} AND {GETS_IT}", [known])
     for other in above:
-        theirs = people_of(other)
-        both = f"SELECT * FROM ({theirs.sql}) theirs WHERE contact_id IN ({ours})"
-        reserved_places.keep(other.pk, both, [*theirs.params, known])
+        audience = people_of(other)
+        both = f"SELECT * FROM ({audience.sql}) theirs WHERE contact_id IN ({ours})"
+        reserved_places.keep(other.pk, both, [*audience.params, known])
 
 
 def _freeze_whole(run: Run, ids: range) -> Part:
@@ -283,17 +283,17 @@ def _begin_of_next(run: Run, ids: range) -> int | None:
             " ORDER BY id OFFSET %s LIMIT 1",
             [run.project_id, ids.start, ids.stop, DEVICES_AT_ONCE],
         )
-        found = cursor.fetchone()
-    return found[0] if found else None
+        row = cursor.fetchone()
+    return row[0] if row else None
 
 
 def _write_recipients(run: Run, ids: range) -> int:
     table = ledger.partition(RECIPIENTS, run.pk)
-    found = _found(run, ids)
+    devices = _found(run, ids)
     if cut := at_most.only(run.rules):
-        found = at_most.trimmed(found, cut, table)
+        devices = at_most.trimmed(devices, cut, table)
     if rehearsal := sampling.of_run(run):
-        return sampling.write(run, rehearsal, found)
+        return sampling.write(run, rehearsal, devices)
     groups = split.split_of_run(run)
     group = (groups.rest if run.tries_variants else groups.group) if groups else "NULL"
     by_best_hour = run.local_time is not None and run.local_time.best_hour
@@ -307,8 +307,8 @@ def _write_recipients(run: Run, ids: range) -> int:
             " variant, best_hour, opened_then, opened)"
             f" SELECT %s, %s + row_number() OVER (ORDER BY {draw.order_of(run)}), contact_id,"
             f" device_id, platform, locale, timezone, app_version, {group},"
-            f" best_hour, opened_then, opened FROM ({found.sql}) found {best}",
-            [run.pk, run.planned or 0, *found.params],
+            f" best_hour, opened_then, opened FROM ({devices.sql}) found {best}",
+            [run.pk, run.planned or 0, *devices.params],
         )
         written: int = cursor.rowcount
     return written

@@ -46,19 +46,19 @@ class Due:
         self._looked_at = time.monotonic()
 
     def __iter__(self) -> Iterator[Claim]:
-        found = True
-        while found:
+        found_any = True
+        while found_any:
             waits = retry_during_outage(due.waits)
             self.ripens_in = min(waits.values(), default=None)
-            found = False
-            for run in self._of([run_id for run_id, wait in waits.items() if not wait]):
-                if taken := _taken(run):
-                    found = True
-                    yield taken
+            found_any = False
+            for run in self._runs_of_days([run_id for run_id, wait in waits.items() if not wait]):
+                if claim := _take_chunk(run):
+                    found_any = True
+                    yield claim
             if time.monotonic() > self.ends_at:
                 return
 
-    def _of(self, ripe: list[int]) -> list[Run]:
+    def _runs_of_days(self, ripe: list[int]) -> list[Run]:
         """The runs of the day with these ids, at most LOOK_EVERY old."""
         is_old = time.monotonic() > self._looked_at + LOOK_EVERY
         if is_old or not self._days.keys() >= set(ripe):
@@ -71,14 +71,14 @@ def next_of_many() -> Claim | None:
     """Claim a chunk of messages to many people, from a random project; None: there is none."""
     days = _days()
     random.shuffle(days)
-    return next((taken for run in days if (taken := _taken(run, bulk=True))), None)
+    return next((claim for run in days if (claim := _take_chunk(run, bulk=True))), None)
 
 
 def _days() -> list[Run]:
     return retry_during_outage(lambda: list(day.open_runs().select_related("project")))
 
 
-def _taken(run: Run, *, bulk: bool = False) -> Claim | None:
+def _take_chunk(run: Run, *, bulk: bool = False) -> Claim | None:
     return retry_during_outage(lambda: take(run, of_messages.keep, bulk=bulk))
 
 
@@ -162,7 +162,7 @@ def cancel(head: Message) -> bool:
 def _cancel_in(run: Run, chunk: Chunk, head: Message) -> bool:
     ended = cancelling.close_call(run, chunk, head.number, clock.now())
     if ended:
-        numbers = [*{one.message for one in ended}]
+        numbers = [*{ending.message for ending in ended}]
         with connection.cursor() as cursor:
             cursor.execute(MARK, {"run": run.pk, "numbers": numbers})
             of_messages.withdraw(run.pk, cursor.fetchall())
@@ -191,6 +191,6 @@ def _give_up_quarantined(run: Run, now: datetime) -> None:
     """Close quarantined chunks, over which five workers died: no person decides about single
     messages. Open recipients are skipped, or unknown if a request may have been sent."""
     with transaction.atomic():
-        stuck = run.chunks.filter(state=Chunk.State.QUARANTINED)
-        for chunk in stuck.select_for_update(skip_locked=True):
+        quarantined = run.chunks.filter(state=Chunk.State.QUARANTINED)
+        for chunk in quarantined.select_for_update(skip_locked=True):
             cancelling.give_up(run, chunk, now)

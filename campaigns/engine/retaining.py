@@ -31,16 +31,16 @@ SECONDS = 5.0  # of one pass; runs wait meanwhile
 
 def _look(project_id: int, before: datetime | None) -> Kept:
     """How many recipients exist and would be removed, by the totals of their runs."""
-    there = Run.kept.filter(project=project_id, planned__isnull=False, forgotten_at=None)
+    existing = Run.kept.filter(project=project_id, planned__isnull=False, forgotten_at=None)
     ended = (
-        there.filter(finished_at__isnull=False)
+        existing.filter(finished_at__isnull=False)
         .exclude(state=Run.State.OPEN)
         .exclude(pk__in=needed(project_id))
     )
     older = ended.filter(finished_at__lt=before) if before else ended.none()
     later = ended.exclude(pk__in=older.values("pk"))
     return Kept(
-        there=there.aggregate(all=Sum("planned"))["all"] or 0,
+        there=existing.aggregate(all=Sum("planned"))["all"] or 0,
         older=older.aggregate(all=Sum("planned"))["all"] or 0,
         next_at=later.aggregate(first=Min("finished_at"))["first"],
     )

@@ -80,8 +80,8 @@ def write(run: Run, rehearsal: Rehearsal, found: Sql) -> int:
 
 
 def _by_kind(rows: list[list[Any]]) -> dict[str, dict[str, list[int]]]:
-    kept: dict[str, dict[str, list[int]]] = {"platform": {}, "locale": {}}
+    strata: dict[str, dict[str, list[int]]] = {"platform": {}, "locale": {}}
     for by, value, drawn, devices in rows:
-        if len(kept[by]) < SHOWN_STRATA:
-            kept[by][value] = [drawn, devices]
-    return kept
+        if len(strata[by]) < SHOWN_STRATA:
+            strata[by][value] = [drawn, devices]
+    return strata

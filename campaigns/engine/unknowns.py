@@ -86,7 +86,7 @@ def keep_unknown(run: Run) -> int:
 
 
 def _chunks(run: Run) -> Any:
-    worth_it = Q(unknown__gt=0) | Q(reasons__has_any_keys=[str(each) for each in OF_THE_MOMENT])
+    worth_it = Q(unknown__gt=0) | Q(reasons__has_any_keys=[str(reason) for reason in OF_THE_MOMENT])
     return run.chunks.filter(worth_it).order_by("number")
 
 
@@ -157,5 +157,5 @@ def _keep(chunk: Chunk) -> int:
     return left.total()
 
 
-def _without(sums: dict[str, int], gone: Counter[str]) -> dict[str, int]:
-    return dict(Counter(sums) - gone)
+def _without(sums: dict[str, int], removed: Counter[str]) -> dict[str, int]:
+    return dict(Counter(sums) - removed)
