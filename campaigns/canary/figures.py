@@ -28,7 +28,7 @@ def _now(part: FirstPart) -> Figures:
     sums = part.chunks.aggregate(**{name: Sum(name, default=0) for name in names})
     dead = _dead(part)
     # The rest has got nothing yet, so all receipts of the run are of the first part.
-    told = EchoSum.objects.filter(
+    received = EchoSum.objects.filter(
         run_id=part.pk, by=EchoSum.By.ALL, value="", event=Event.RECEIVED
     ).first()
     return Figures(
@@ -36,8 +36,8 @@ def _now(part: FirstPart) -> Figures:
         accepted=sums["accepted"],
         rejected=sums["rejected"] - dead,
         dead=dead,
-        able=None if part.known is None else part.known + (told.first if told else 0),
-        received=told.count if told else 0,
+        able=None if part.known is None else part.known + (received.first if received else 0),
+        received=received.count if received else 0,
     )
 
 

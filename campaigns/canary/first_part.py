@@ -86,13 +86,13 @@ class FirstPart(models.Model):
 
 def ranges_of(chunks: models.QuerySet[Chunk]) -> list[range]:
     """The ranges of recipient numbers in these chunks; adjacent chunks are joined."""
-    found: list[range] = []
+    ranges: list[range] = []
     for first, last in chunks.order_by("first_seq").values_list("first_seq", "last_seq"):
-        if found and found[-1].stop == first:
-            found[-1] = range(found[-1].start, last + 1)
+        if ranges and ranges[-1].stop == first:
+            ranges[-1] = range(ranges[-1].start, last + 1)
         else:
-            found.append(range(first, last + 1))
-    return found
+            ranges.append(range(first, last + 1))
+    return ranges
 
 
 def part_of(run: Run) -> FirstPart | None:
