@@ -40,11 +40,11 @@ People = dict[int, int]  # counts by group
 def groups(run: Run) -> tuple[People, People]:
     """The number of people and of devices in each group. Freezing counts them at its end; until
     then they are counted here."""
-    kept: dict[str, Any] = run.split
-    if "people" not in kept:
+    counts: dict[str, Any] = run.split
+    if "people" not in counts:
         with suppress(TooSlow), statement_timeout(seconds=COUNTING_SECONDS):
-            kept = split.counted(ledger.partition("campaigns_recipient", run.pk))
-    people, devices = (kept.get(name, {}) for name in ("people", "devices"))
+            counts = split.counted(ledger.partition("campaigns_recipient", run.pk))
+    people, devices = (counts.get(name, {}) for name in ("people", "devices"))
     return _by_group(people), _by_group(devices)
 
 

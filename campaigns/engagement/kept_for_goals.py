@@ -36,11 +36,11 @@ def chooses_too_late(row: Any, days: int) -> bool:
 def in_words_of(row: Any, days: int, *, chosen: bool = False) -> str:
     """Why a campaign or run needs events older than `days`; empty if it does not. `chosen`: the
     winner is chosen already."""
-    found = []
+    reasons = []
     if chooses_too_late(row, days) and not chosen:
         text = _("waits %(span)s, then chooses a variant by “%(event)s”")
-        found.append(text % {"span": in_words(row.first_wait_seconds), "event": row.goal_event})
+        reasons.append(text % {"span": in_words(row.first_wait_seconds), "event": row.goal_event})
     if row.goal_event and row.goal_within_seconds > days * A_DAY:
         text = _("counts “%(event)s” for %(span)s")
-        found.append(text % {"span": in_words(row.goal_within_seconds), "event": row.goal_event})
-    return "; ".join(found)
+        reasons.append(text % {"span": in_words(row.goal_within_seconds), "event": row.goal_event})
+    return "; ".join(reasons)

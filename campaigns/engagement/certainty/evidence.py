@@ -69,6 +69,6 @@ def _beta(a: float, b: float) -> float:
     return lgamma(a) + lgamma(b) - lgamma(a + b)
 
 
-def _drawn(cards: float, taken: float) -> float:
-    """The logarithm of cards · (cards - 1) · …, with as many factors as `taken`."""
-    return lgamma(cards + 1) - lgamma(cards - taken + 1)
+def _drawn(cards: float, drawn: float) -> float:
+    """The logarithm of cards · (cards - 1) · …, with as many factors as `drawn`."""
+    return lgamma(cards + 1) - lgamma(cards - drawn + 1)
