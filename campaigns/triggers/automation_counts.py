@@ -76,22 +76,22 @@ NOTHING = Counts(0, 0, {})
 
 def counts_of(automations: Iterable[int]) -> dict[int, Counts] | None:
     """Counts by automation id, without those that have no events. None: counting takes too long."""
-    found: dict[int, Counter[tuple[str, str]]] = {}
+    counters: dict[int, Counter[tuple[str, str]]] = {}
     try:
         with statement_timeout(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
             cursor.execute(COUNT, [list(automations)])
             for automation, state, reason, count in cursor.fetchall():
-                found.setdefault(automation, Counter())[state, reason] = count
+                counters.setdefault(automation, Counter())[state, reason] = count
     except TooSlow:
         return None
-    return {automation: _counts(each) for automation, each in found.items()}
+    return {automation: _counts(counter) for automation, counter in counters.items()}
 
 
-def _counts(found: Counter[tuple[str, str]]) -> Counts:
+def _counts(counter: Counter[tuple[str, str]]) -> Counts:
     return Counts(
-        waiting=found[Trigger.State.WAITING, ""],
-        sent=found[Trigger.State.SENT, ""],
-        not_sent={reason: count for (_, reason), count in found.most_common() if reason},
+        waiting=counter[Trigger.State.WAITING, ""],
+        sent=counter[Trigger.State.SENT, ""],
+        not_sent={reason: count for (_, reason), count in counter.most_common() if reason},
     )
 
 

@@ -70,9 +70,9 @@ def _listening(project_id: int, names: set[str]) -> list[Automation]:
 
 
 def _make(listening: list[Automation], rows: Sequence[tuple[int, Event]]) -> datetime | None:
-    each = [_answered(automation) for automation in listening]
+    queries = [_answered(automation) for automation in listening]
     statement = MAKE.format(
-        answered=" UNION ALL ".join(one.sql for one in each), too_old=TOO_OLD_SECONDS
+        answered=" UNION ALL ".join(query.sql for query in queries), too_old=TOO_OLD_SECONDS
     )
     params: list[Any] = [
         [person for person, _ in rows],
@@ -81,7 +81,9 @@ def _make(listening: list[Automation], rows: Sequence[tuple[int, Event]]) -> dat
         [exact.dumps(event.properties).decode() for _, event in rows],
     ]
     with connection.cursor() as cursor:
-        cursor.execute(statement, [*params, *(param for one in each for param in one.params)])
+        cursor.execute(
+            statement, [*params, *(param for query in queries for param in query.params)]
+        )
         due: datetime | None = cursor.fetchone()[0]
     return due
 
