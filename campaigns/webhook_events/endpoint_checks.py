@@ -42,16 +42,16 @@ def _emails(text: str) -> str:
         raise ValidationError(
             _("This installation sends no e-mail: an operator has to set EMAIL_URL first.")
         )
-    found = [part.strip() for part in text.replace("\n", ",").split(",") if part.strip()]
-    if not 1 <= len(found) <= MAX_ADDRESSES:
+    addresses = [part.strip() for part in text.replace("\n", ",").split(",") if part.strip()]
+    if not 1 <= len(addresses) <= MAX_ADDRESSES:
         raise ValidationError(_("Give 1 to %(most)s addresses.") % {"most": MAX_ADDRESSES})
-    for one in found:
+    for address in addresses:
         try:
-            validate_email(one)
+            validate_email(address)
         except ValidationError:
             message = _("“%(text)s” is not an e-mail address.")
-            raise ValidationError(message % {"text": one[:100]}) from None
-    return ", ".join(dict.fromkeys(found))
+            raise ValidationError(message % {"text": address[:100]}) from None
+    return ", ".join(dict.fromkeys(addresses))
 
 
 def judge_kinds(via: str, kinds: Collection[str]) -> None:

@@ -98,8 +98,8 @@ def _campaign(run: Run) -> dict[str, Any] | None:
 
 def _page(run: Run) -> str:
     """The path of the run's page. Written out: workers serve no pages and know no URL names."""
-    of = f"run/{run.pk}/change" if run.campaign_id else "message"
-    return f"/admin/campaigns/{of}/"
+    path = f"run/{run.pk}/change" if run.campaign_id else "message"
+    return f"/admin/campaigns/{path}/"
 
 
 # --- Messages -------------------------------------------------------------------------------------
@@ -109,20 +109,20 @@ def report_outcomes(run: Run, ended: Sequence[Ended], at: datetime) -> None:
     """Report the outcomes of messages to single people, a window at a time."""
     if run.kind != Run.Kind.MESSAGES or not wanted(run.project, OF_OUTCOME.values()):
         return
-    events = [Event(OF_OUTCOME[str(one.status)], at, _outcome(run, one)) for one in ended]
+    events = [Event(OF_OUTCOME[str(ending.status)], at, _outcome(run, ending)) for ending in ended]
     outbox.put(run.project_id, events)
 
 
-def _outcome(run: Run, one: Ended) -> dict[str, Any]:
+def _outcome(run: Run, ending: Ended) -> dict[str, Any]:
     return {
-        "message": f"{run.pk}-{one.message}",
-        "contact": one.external_id,
-        "device": one.address,
-        "platform": one.platform,
-        "status": str(one.status),
-        "reason": str(one.reason) or None,
-        "fcm_message_id": one.message_id.replace("\x00", "") or None,
-        "resent": one.resent,
+        "message": f"{run.pk}-{ending.message}",
+        "contact": ending.external_id,
+        "device": ending.address,
+        "platform": ending.platform,
+        "status": str(ending.status),
+        "reason": str(ending.reason) or None,
+        "fcm_message_id": ending.message_id.replace("\x00", "") or None,
+        "resent": ending.resent,
     }
 
 
