@@ -48,8 +48,8 @@ WHERE w.opened_at > %(since)s AND w.opened_at <= %(until)s GROUP BY 1, 2
 def quotas(projects: Iterable[Project], now: datetime) -> list[Quota]:
     """What each project used of its quota in the last minute, the busiest first."""
     counts = used(now)
-    found = [_quota(project, counts.get(project.pk, 0)) for project in projects]
-    return sorted(found, key=lambda quota: -quota.used)[:PROJECTS_SHOWN]
+    rows = [_quota(project, counts.get(project.pk, 0)) for project in projects]
+    return sorted(rows, key=lambda quota: -quota.used)[:PROJECTS_SHOWN]
 
 
 def used(now: datetime) -> dict[int, int]:
@@ -74,9 +74,9 @@ def keep_busiest(now: datetime) -> None:
         keep(project, BUSIEST, {most: counts[most]}, now)
 
 
-def _requests(minute: str, now: datetime, past: timedelta) -> list[tuple[int, datetime, int]]:
-    most = MAX_A_MINUTE * (past // MINUTE)
-    params: dict[str, Any] = {"since": now - past, "until": now, "most": most}
+def _requests(minute: str, now: datetime, span: timedelta) -> list[tuple[int, datetime, int]]:
+    most = MAX_A_MINUTE * (span // MINUTE)
+    params: dict[str, Any] = {"since": now - span, "until": now, "most": most}
     with connection.cursor() as cursor:
         cursor.execute(REQUESTS.format(minute=minute), params)
         return [(project, at, int(count)) for project, at, count in cursor.fetchall()]

@@ -100,16 +100,16 @@ def keep_levels(now: datetime) -> None:
 def stand_of(project: Project, now: datetime) -> Stand:
     """A project's totals now; if counting takes too long, those of the last tick."""
     nothing = dict.fromkeys(WHATS, 0)
-    each = EACH.format(stand=STAND.format(whose="run.project_id = %(project)s"))
+    query = EACH.format(stand=STAND.format(whose="run.project_id = %(project)s"))
     try:
         with statement_timeout(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
-            cursor.execute(each, {"project": project.pk})
+            cursor.execute(query, {"project": project.pk})
             return Stand(nothing | {what: int(level) for _, what, level in cursor.fetchall()})
     except TooSlow:
-        kept = levels(project.pk, WHATS, [now])
+        stored = levels(project.pk, WHATS, [now])
         of_it = Figure.objects.filter(project=project, what__in=WHATS).order_by("-counted_at")
         return Stand(
-            {what: kept[what, now] for what in WHATS},
+            {what: stored[what, now] for what in WHATS},
             of_it.values_list("counted_at", flat=True).first() or now,
         )
 
