@@ -196,18 +196,18 @@ class Claim:
         }
         values |= {"run": self.run.pk, "epoch": self.run.epoch, "seqs": seqs, "now": now}
         values |= {"revision": self.run.revision, **self.asks, **newer_devices.named(self.newer)}
-        newest, pace, rates, window, seqs, out = self._prolonged(values)
+        newest, pace, rates, window, seqs, out = self._prolong_row(values)
         if newest is not None:
             self.run.rate_per_second, self.run.spread_seconds, self.run.planned = pace
             self.safe_rate, self.run.opens_rate = rates
-        return newest, window and Opened(window, frozenset(seqs), _reasons(out))
+        return newest, window and Opened(window, frozenset(seqs), _parse_reasons(out))
 
-    def _prolonged(self, values: dict[str, Any]) -> tuple[Any, ...]:
+    def _prolong_row(self, values: dict[str, Any]) -> tuple[Any, ...]:
         """Run the statement until no other transaction locks the chunk's row; return its values."""
         give_up_at = time.monotonic() + OURS_LOCKED_SECONDS
         while True:
             held, *row = (
-                self._counting(self.caps, values)
+                self._count_and_prolong(self.caps, values)
                 if self.caps and values["seqs"]
                 else self._execute(PROLONG, values)
             )
@@ -219,7 +219,7 @@ class Claim:
                 raise Locked(f"Another process keeps {self.chunk} locked.")
             time.sleep(0.05)
 
-    def _counting(self, caps: Caps, values: dict[str, Any]) -> Any:
+    def _count_and_prolong(self, caps: Caps, values: dict[str, Any]) -> Any:
         """Leave people who reached a frequency cap out of the window, and count the others."""
         if time.monotonic() - self.looked_above > LOOK_ABOVE_EVERY:
             self._look_above()
@@ -246,7 +246,7 @@ class Claim:
             return bool(cursor.rowcount)
 
 
-def _reasons(out: str | None) -> dict[int, tuple[Reason, str]]:
+def _parse_reasons(out: str | None) -> dict[int, tuple[Reason, str]]:
     return {int(seq): counted.parse_reason(text) for seq, text in json.loads(out or "{}").items()}
 
 
@@ -259,7 +259,7 @@ def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim
     """
     queued = Chunk.objects.filter(
         Exists(_sendable_run(run_id, epoch)), run=run_id, number=number, state=Chunk.State.QUEUED
-    ).exclude(_rung_in_another_life())
+    ).exclude(_queued_before_absence())
     with transaction.atomic():
         leased = {"state": Chunk.State.LEASED, "lease_until": Now() + LEASE, "task_id": task_id}
         if not _take(queued) or not queued.update(**leased, attempt=F("attempt") + 1):
@@ -304,7 +304,7 @@ def _sendable_run(run_id: int, epoch: int) -> models.QuerySet[Run]:
     return Run.driven.filter(pk=run_id, epoch=epoch, state__in=LEAVING)
 
 
-def _rung_in_another_life() -> Q:
+def _queued_before_absence() -> Q:
     """Whether the chunk was queued before a long absence: its run waits for a person's decision."""
     long_ago = Now() - LONG_SILENCE
     still_away = Q(Exists(Tick.objects.filter(at__lt=long_ago)), queued_at__lt=long_ago)

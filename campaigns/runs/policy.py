@@ -281,13 +281,13 @@ def frozen_in(run: Any, launched: Any) -> list[tuple[str, str]]:
     names = (name for name in POLICY if not (of := BY_FIELD[name].of) or getattr(run, of))
     settings = ((name, _setting_in_words(run, launched, name)) for name in names)
     rows = [(str(BY_FIELD[name].words), words) for name, words in settings if words]
-    return [*_by_the_clock(run), *rows]
+    return [*_local_time_rows(run), *rows]
 
 
-def _by_the_clock(run: Any) -> Iterator[tuple[str, str]]:
+def _local_time_rows(run: Any) -> Iterator[tuple[str, str]]:
     if run.hour is None:
         return
-    yield str(BY_FIELD["local_time"].words), _hour_of(run)
+    yield str(BY_FIELD["local_time"].words), _local_time_in_words(run)
     passed = dict(run.campaign._meta.get_field("passed").flatchoices)
     text = passed[run.local_time.passed] if run.occurrence == "once" else _("They get the next one")
     yield str(BY_FIELD["passed"].words), str(text)
@@ -295,7 +295,7 @@ def _by_the_clock(run: Any) -> Iterator[tuple[str, str]]:
         yield str(BY_FIELD["best_hour"].words), gettext("Yes")
 
 
-def _hour_of(run: Any) -> str:
+def _local_time_in_words(run: Any) -> str:
     """The run's local time in words, and what happens to people without a time zone."""
     when = shown(run.local_time.wall)
     if not run.local_time.otherwise:

@@ -82,19 +82,19 @@ class LocalTime:
 
     def time_of(self, hour: int | None) -> datetime:
         """The local time for a person with this best hour, without a zone."""
-        return self.wall if hour is None else _at(self.wall, hour)
+        return self.wall if hour is None else _at_hour(self.wall, hour)
 
     def _is_too_early(self, at: datetime) -> bool:
         return at + self.lateness < self.begins
 
 
-def _at(wall: datetime, hour: int) -> datetime:
+def _at_hour(wall: datetime, hour: int) -> datetime:
     return wall.replace(hour=hour, minute=0, second=0, microsecond=0)
 
 
 def span(wall: datetime, *, best_hour: bool) -> tuple[datetime, datetime]:
     """The earliest and the latest local time at which a person can get it."""
-    return (_at(wall, 0), max(wall, _at(wall, 23))) if best_hour else (wall, wall)
+    return (_at_hour(wall, 0), max(wall, _at_hour(wall, 23))) if best_hour else (wall, wall)
 
 
 def first(wall: datetime) -> datetime:

@@ -150,8 +150,8 @@ def first_of(project_id: int, key: str, message: str, window: int) -> str:
 
 def known_by(project_id: int, keys: list[str]) -> dict[str, str]:
     """The ids of the messages that these keys stand for."""
-    known = Deduplication.objects.filter(project=project_id, key__in=keys)
-    return dict(known.values_list("key", "message"))
+    rows = Deduplication.objects.filter(project=project_id, key__in=keys)
+    return dict(rows.values_list("key", "message"))
 
 
 def forget_keys(most: int = 1_000) -> None:
@@ -163,8 +163,8 @@ def forget_keys(most: int = 1_000) -> None:
 def of_recipients(run_id: int, first: int, last: int) -> dict[int, Message]:
     """The messages of these recipients, by number. A message that shares a text is replaced by the
     one that has it."""
-    ours = Message.objects.filter(run_id=run_id, first_seq__lte=last, last_seq__gte=first)
-    messages = {message.number: message for message in ours}
+    rows = Message.objects.filter(run_id=run_id, first_seq__lte=last, last_seq__gte=first)
+    messages = {message.number: message for message in rows}
     lacking = {message.shares for message in messages.values() if message.shares} - messages.keys()
     heads = messages | {
         message.number: message

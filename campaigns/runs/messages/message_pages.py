@@ -49,7 +49,7 @@ def page_of(project_id: int, wanted: MessageFilter, *, after: int | None, limit:
     the next page then goes on."""
     page_rows: list[MessageRow] = []
     looked_at = 0
-    for rows in _parts(project_id, wanted, after):
+    for rows in _read_parts(project_id, wanted, after):
         for row in rows:
             if not wanted.state or row.outcome.state == wanted.state:
                 page_rows.append(row)
@@ -61,19 +61,19 @@ def page_of(project_id: int, wanted: MessageFilter, *, after: int | None, limit:
     return Page(page_rows, None)
 
 
-def _parts(
+def _read_parts(
     project_id: int, message_filter: MessageFilter, after: int | None
 ) -> Iterator[list[MessageRow]]:
     last_run, last = divmod(after, 1 << NUMBER_BITS) if after is not None else (None, None)
-    for run_id in _days(project_id, message_filter, last_run):
+    for run_id in _find_days(project_id, message_filter, last_run):
         below = last if run_id == last_run else None
-        while rows := _rows(run_id, message_filter, below):
+        while rows := _read_rows(run_id, message_filter, below):
             below = rows[-1].number
             outcomes = outcome.of_each(run_id, rows)
             yield [MessageRow(message, outcomes[message.number]) for message in rows]
 
 
-def _days(project_id: int, message_filter: MessageFilter, last: int | None) -> list[int]:
+def _find_days(project_id: int, message_filter: MessageFilter, last: int | None) -> list[int]:
     days = Run.every.filter(project=project_id, kind=Run.Kind.MESSAGES, forgotten_at=None)
     if last is not None:
         days = days.filter(pk__lte=last)
@@ -83,7 +83,7 @@ def _days(project_id: int, message_filter: MessageFilter, last: int | None) -> l
     return list(days.order_by("-pk").values_list("pk", flat=True))
 
 
-def _rows(run_id: int, message_filter: MessageFilter, below: int | None) -> list[Message]:
+def _read_rows(run_id: int, message_filter: MessageFilter, below: int | None) -> list[Message]:
     rows = Message.objects.filter(run_id=run_id)
     if below is not None:
         rows = rows.filter(number__lt=below)

@@ -109,7 +109,7 @@ def of_call_or_one(head: Message) -> Outcome:
     counted = of_call(head).order_by().values_list("state").annotate(Count("number"))
     people = dict.fromkeys(PEOPLE_STATES, 0) | dict(counted)
     devices = _count_by_message(OF_CALL, {"run": head.run_id, "number": head.number}).get(0, {})
-    return Outcome(people, _all_of(devices), head.list_after is not None)
+    return Outcome(people, _all_statuses(devices), head.list_after is not None)
 
 
 def of_each(run_id: int, messages: list[Message]) -> dict[int, Outcome]:
@@ -120,13 +120,13 @@ def of_each(run_id: int, messages: list[Message]) -> dict[int, Outcome]:
     nobody = dict.fromkeys(PEOPLE_STATES, 0)
     return {
         message.number: Outcome(
-            nobody | {message.state: 1}, _all_of(devices.get(message.number, {}))
+            nobody | {message.state: 1}, _all_statuses(devices.get(message.number, {}))
         )
         for message in messages
     }
 
 
-def _all_of(devices: dict[str, int]) -> dict[str, int]:
+def _all_statuses(devices: dict[str, int]) -> dict[str, int]:
     return {status: devices.get(status, 0) for status in DEVICE_STATUSES}
 
 

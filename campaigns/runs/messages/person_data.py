@@ -51,8 +51,8 @@ def messages_of(contact: Contact) -> Iterator[dict[str, Any]]:
     """All messages to a person, newest first."""
     days = Run.every.filter(_existing_days(), project=contact.project_id).order_by("-pk")
     for run_id in days.values_list("pk", flat=True):
-        ours = Message.objects.filter(run_id=run_id, contact_id=contact.pk).order_by("-number")
-        for message in ours.iterator():
+        messages = Message.objects.filter(run_id=run_id, contact_id=contact.pk).order_by("-number")
+        for message in messages.iterator():
             yield _message_data(message)
 
 

@@ -46,23 +46,25 @@ class Split:
     def group(self) -> str:
         """SQL for the group of `contact_id`. Each decision has its own hash: being in the control
         group says nothing about the variant that the person would have had."""
-        return self._unless_left_out(self._variant)
+        return self._unless_left_out_sql(self._variant_sql)
 
     @property
     def rest(self) -> str:
         """The same, before the people who try the variants are drawn."""
-        return self._unless_left_out(str(REST))
+        return self._unless_left_out_sql(str(REST))
 
-    def _unless_left_out(self, variant: str) -> str:
+    def _unless_left_out_sql(self, variant: str) -> str:
         return (
-            f"CASE WHEN {_place(self.holdout_seed)} < {self.holdout * A_PERCENT} THEN {HOLDOUT}"
-            f" WHEN {_place(self.seed)} < {self.control * A_PERCENT} THEN {CONTROL}"
+            f"CASE WHEN {_place_sql(self.holdout_seed)} < {self.holdout * A_PERCENT} THEN {HOLDOUT}"
+            f" WHEN {_place_sql(self.seed)} < {self.control * A_PERCENT} THEN {CONTROL}"
             f" ELSE {variant} END"
         )
 
     @property
-    def _variant(self) -> str:
-        which = [f"WHEN {_place(self.seed + 1)} < {end} THEN {n}" for n, end in self._ends()]
+    def _variant_sql(self) -> str:
+        which = [
+            f"WHEN {_place_sql(self.seed + 1)} < {end} THEN {n}" for n, end in self._variant_ends()
+        ]
         return f"CASE {' '.join(which)} END" if len(which) > 1 else str(MAIN)
 
     def try_out(self, table: str, seqs: range) -> None:
@@ -72,12 +74,12 @@ class Split:
         """
         with connection.cursor() as cursor:
             cursor.execute(
-                f"UPDATE {table} SET variant = {self._variant}"
+                f"UPDATE {table} SET variant = {self._variant_sql}"
                 " WHERE seq >= %s AND seq < %s AND variant = %s",
                 [seqs.start, seqs.stop, REST],
             )
 
-    def _ends(self) -> list[tuple[int, int]]:
+    def _variant_ends(self) -> list[tuple[int, int]]:
         """For each variant: its number, and where its range ends among the WHOLE parts."""
         all_of_them = sum(self.weights)
         sums = accumulate(self.weights)
@@ -106,7 +108,7 @@ class Split:
         return shares.get(CONTROL, 0.0) + shares.get(HOLDOUT, 0.0)
 
 
-def _place(seed: int, contact: str = "contact_id") -> str:
+def _place_sql(seed: int, contact: str = "contact_id") -> str:
     """SQL for a person's place from 0 to WHOLE - 1. The sign is cut off, or the remainder could be
     negative."""
     return f"mod(hashint8extended({contact}, {int(seed)}) & {2**63 - 1}, {WHOLE})"
@@ -172,7 +174,7 @@ def holdout_of(project_id: int, category_kind: str, *, past_holdout: bool) -> in
 def held_out_of(project_id: int, contact: str) -> str:
     """SQL for whether the person with this id is in the project's holdout."""
     percent: int = Project.objects.values_list("holdout_percent", flat=True).get(pk=project_id)
-    return f"({_place(holdout_seed(project_id), contact)} < {percent * A_PERCENT})"
+    return f"({_place_sql(holdout_seed(project_id), contact)} < {percent * A_PERCENT})"
 
 
 def holdout_seed(project_id: int) -> int:
