@@ -58,15 +58,15 @@ class InFlight:
         The others left or unsubscribed meanwhile, and are skipped. For those in `later` nothing is
         decided.
         """
-        ours = []
+        wanted = []
         for push in pushes:
             left = self.by_reference[push.reference]
             if left.seq in opened.seqs:
-                ours.append(push)
+                wanted.append(push)
             elif left.seq not in later:
-                why = opened.out.get(left.seq, (Reason.DEVICE_GONE, ""))
-                self.finals.append(unsent(left, Unrenderable(*why)))
-        return ours
+                reason = opened.out.get(left.seq, (Reason.DEVICE_GONE, ""))
+                self.finals.append(unsent(left, Unrenderable(*reason)))
+        return wanted
 
     def judge(self, outcomes: list[Outcome], claim: Claim, *, spared: Collection[str]) -> Judged:
         """The outcomes and retries that follow from the answers. A recipient who would end for a
