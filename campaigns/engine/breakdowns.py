@@ -67,7 +67,7 @@ def go_on(run_id: int) -> None:
         return
     with transaction.atomic(), suppress(Run.DoesNotExist):
         if _is_free(run_id):
-            _step(due.get())
+            _count_next_part(due.get())
 
 
 def _is_free(run_id: int) -> bool:
@@ -78,15 +78,15 @@ def _is_free(run_id: int) -> bool:
     return free
 
 
-def _step(run: Run) -> None:
+def _count_next_part(run: Run) -> None:
     breakdown: Breakdown | None = getattr(run, "breakdown", None)
     if breakdown is None or breakdown.finished_at != run.finished_at:
         counts: Any = {name: {} for name in CUT_BY}
         ended: Any = run.finished_at
         breakdown = Breakdown(run=run, finished_at=ended, counts=counts)
     through = min(breakdown.counted_through + RECIPIENTS_AT_ONCE, run.planned or 0)
-    for name, value, status, count in _counted(run, breakdown.counted_through, through):
-        _add(breakdown, name, value, status, count)
+    for name, value, status, count in _count_recipients(run, breakdown.counted_through, through):
+        _add_count(breakdown, name, value, status, count)
     _add_reporting(breakdown, through)
     breakdown.counted_through = through
     if breakdown.is_of(run):
@@ -94,7 +94,7 @@ def _step(run: Run) -> None:
     breakdown.save()
 
 
-def _counted(run: Run, after: int, through: int) -> list[tuple[str, str, str, int]]:
+def _count_recipients(run: Run, after: int, through: int) -> list[tuple[str, str, str, int]]:
     params = {"run": run.pk, "after": after, "through": through}
     with connection.cursor() as cursor:
         cursor.execute(COUNT, params)
@@ -105,7 +105,7 @@ def _counted(run: Run, after: int, through: int) -> list[tuple[str, str, str, in
         return rows
 
 
-def _add(breakdown: Breakdown, name: str, value: str, status: str, count: int) -> None:
+def _add_count(breakdown: Breakdown, name: str, value: str, status: str, count: int) -> None:
     values = breakdown.counts[name]
     if value in values or len(values) < MOST_VALUES:
         sums = values.setdefault(value, [0] * len(STATUSES))

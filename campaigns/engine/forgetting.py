@@ -50,7 +50,7 @@ def needed(project_id: int) -> set[int]:
     run 7” would match everybody.
     """
     going_on = series.going_on(project_id)
-    trees = [*_trees(project_id), *(run.rules for run in going_on)]
+    trees = [*_rule_trees(project_id), *(run.rules for run in going_on)]
     named = {pk for tree in trees for sort, pk in rules.named_in(tree) if sort == "run"}
     leaves_on_runs = [
         leaf for tree in trees for leaf in leaves(tree) if leaf["field"] == past.FIELD
@@ -60,7 +60,7 @@ def needed(project_id: int) -> set[int]:
     return named | asked_runs | {run.pk for run in going_on}
 
 
-def _trees(project_id: int) -> list[Any]:
+def _rule_trees(project_id: int) -> list[Any]:
     audiences = Audience.objects.filter(project=project_id)
     saved = audiences.filter(kind=Audience.Kind.RULES).values_list("rules", flat=True)
     filling: Any = audiences.exclude(filling=None).values_list("filling", flat=True)
