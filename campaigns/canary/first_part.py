@@ -72,15 +72,15 @@ class FirstPart(models.Model):
         It works in the caller's transaction, which has locked the run. If the process dies here:
         nothing was decided.
         """
-        mine = FirstPart.objects.filter(pk=self.pk, went_on_at=None)
+        open_part = FirstPart.objects.filter(pk=self.pk, went_on_at=None)
         decided = {"decision": decision, "figures": figures, "went_on_at": now}
-        if not mine.update(**decided):
+        if not open_part.update(**decided):
             return 0
         for name, value in decided.items():
             setattr(self, name, value)
-        held = Chunk.objects.filter(run=self.run_id, follows=True, not_before=HELD_UNTIL)
-        people = held.aggregate(count=Sum(F("last_seq") - F("first_seq") + 1))["count"]
-        held.filter(state=Chunk.State.WAITING).update(not_before=None)
+        held_chunks = Chunk.objects.filter(run=self.run_id, follows=True, not_before=HELD_UNTIL)
+        people = held_chunks.aggregate(count=Sum(F("last_seq") - F("first_seq") + 1))["count"]
+        held_chunks.filter(state=Chunk.State.WAITING).update(not_before=None)
         return people or 0
 
 

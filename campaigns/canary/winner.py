@@ -31,8 +31,8 @@ class Tried:
         return self.count * other.people > other.count * self.people
 
     def is_clearly_better(self, other: Tried, *, comparisons: int) -> bool:
-        seen = evidence.strength(self.count, self.people, other.count, other.people)
-        return self.did_more_than(other) and evidence.is_sure(seen, comparisons=comparisons)
+        strength = evidence.strength(self.count, self.people, other.count, other.people)
+        return self.did_more_than(other) and evidence.is_sure(strength, comparisons=comparisons)
 
 
 def tried(run: Run, *, seconds: float | None = None) -> list[Tried] | None:
