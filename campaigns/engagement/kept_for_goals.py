@@ -16,12 +16,12 @@ A_DAY = 86_400
 
 def longer_than(days: int) -> Q:
     """A filter for campaigns and runs whose goal needs events for longer than this many days."""
-    chosen = Q(
+    winner_chosen = Q(
         winner_by=Run.WinnerBy.GOAL,
         first_percent__isnull=False,
         first_wait_seconds__gte=days * A_DAY,
     )
-    return ~Q(goal_event="") & (chosen | Q(goal_within_seconds__gt=days * A_DAY))
+    return ~Q(goal_event="") & (winner_chosen | Q(goal_within_seconds__gt=days * A_DAY))
 
 
 def chooses_too_late(row: Any, days: int) -> bool:

@@ -168,7 +168,7 @@ def _wrong_sums(run: Run) -> Sums | None:
                 log.warning("run=%s takes too long to be counted again", run.pk)
                 return None
             _give_way()
-            _count(cursor, run.pk, after, counted)
+            _count_sums(cursor, run.pk, after, counted)
         return counted.less(_stored_sums(run.pk))
 
 
@@ -192,7 +192,7 @@ class _Tally(defaultdict[Key, list[Any]]):
 NOTHING = [0, 0, Decimal()]
 
 
-def _count(cursor: Any, run_id: int, after: int, counted: _Tally) -> None:
+def _count_sums(cursor: Any, run_id: int, after: int, counted: _Tally) -> None:
     params = {"run": run_id, "after": after, "through": after + RECIPIENTS_AT_ONCE}
     cursor.execute(OF_RECEIPTS, {**params, "last_step": STEPS[-1]})
     for by, value, event, count, first in cursor.fetchall():

@@ -164,7 +164,7 @@ def _store_receipts_of_run(  # type: ignore[no-untyped-def]
     columns |= {"run": run_id, "last_step": STEPS[-1], "opened": Event.OPENED}
     cursor.execute(KEEP, {**columns, "names": json.dumps(NAMES)})
     new = cursor.fetchall()
-    if any(told for _event, _count, told, *_ in new):
+    if any(has_webhook_rows for _event, _count, has_webhook_rows, *_ in new):
         outbox.notify_workers()
     for *_, people, zones, moments in new:
         opened += zip(people or (), zones or (), moments or (), strict=True)

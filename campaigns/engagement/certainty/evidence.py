@@ -57,10 +57,10 @@ def needed(share: float, other: float, *, comparisons: int = 1) -> int:
 def _would_show(people: int, share: float, other: float, comparisons: int) -> bool:
     """Whether the difference would be sure, even if chance hides a part of it."""
     noise = sqrt(people * (share * (1 - share) + other * (1 - other)))
-    seen = people * abs(other - share) - POWER_Z * noise
-    both = people * (share + other)
-    fewer, more = (both - seen) / 2, (both + seen) / 2
-    if seen <= 0:
+    visible_difference = people * abs(other - share) - POWER_Z * noise
+    all_reached = people * (share + other)
+    fewer, more = (all_reached - visible_difference) / 2, (all_reached + visible_difference) / 2
+    if visible_difference <= 0:
         return False
     return is_sure(strength(fewer, people, more, people), comparisons=comparisons)
 
