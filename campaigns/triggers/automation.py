@@ -122,13 +122,13 @@ class Automation(OfProject):
             problems["name"] = _("Write more than spaces.")
         if message := self.unless_unseen():
             problems["delay_seconds"] = message
-        problems |= self._strangers()
+        problems |= self._foreign_row_problems()
         if errors := {field: words for field, words in problems.items() if words}:
             raise ValidationError(errors)
         if refusal := self.held():
             raise ValidationError(refusal)
 
-    def _strangers(self) -> dict[str, str]:
+    def _foreign_row_problems(self) -> dict[str, str]:
         """Problems, by field, of chosen rows that belong to another project."""
         words = {
             "template": _("There is no such template in this project."),

@@ -84,10 +84,10 @@ def counts_of(automations: Iterable[int]) -> dict[int, Counts] | None:
                 counters.setdefault(automation, Counter())[state, reason] = count
     except TooSlow:
         return None
-    return {automation: _counts(counter) for automation, counter in counters.items()}
+    return {automation: _counts_from(counter) for automation, counter in counters.items()}
 
 
-def _counts(counter: Counter[tuple[str, str]]) -> Counts:
+def _counts_from(counter: Counter[tuple[str, str]]) -> Counts:
     return Counts(
         waiting=counter[Trigger.State.WAITING, ""],
         sent=counter[Trigger.State.SENT, ""],
@@ -101,12 +101,12 @@ def outcomes_of(automation_id: int) -> Outcomes | None:
     None: counting takes too long.
     """
     with suppress(TooSlow), statement_timeout(seconds=COUNTING_SECONDS):
-        return _outcomes(automation_id)
+        return _load_outcomes(automation_id)
     return None
 
 
-def _outcomes(automation_id: int) -> Outcomes:
-    newest = _newest(automation_id)
+def _load_outcomes(automation_id: int) -> Outcomes:
+    newest = _newest_sent(automation_id)
     with connection.cursor() as cursor:
         cursor.execute(OUTCOMES, newest)
         rows = cursor.fetchall()
@@ -131,12 +131,12 @@ def that_came_to(automation_id: int, *, status: str = "", reason: str = "") -> l
         statement_timeout(seconds=COUNTING_SECONDS),
         connection.cursor() as cursor,
     ):
-        cursor.execute(CAME_TO, {**_newest(automation_id), **params})
+        cursor.execute(CAME_TO, {**_newest_sent(automation_id), **params})
         return [trigger for (trigger,) in cursor.fetchall()]
     return []
 
 
-def _newest(automation_id: int) -> dict[str, list[Any]]:
+def _newest_sent(automation_id: int) -> dict[str, list[Any]]:
     sent = Trigger.objects.filter(automation=automation_id, state=Trigger.State.SENT, reason="")
     rows = list(sent.order_by("-pk").values_list("pk", "run_id", "number")[:NEWEST])
     triggers, runs, numbers = map(list, zip(*rows, strict=True)) if rows else ([], [], [])

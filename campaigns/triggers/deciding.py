@@ -108,11 +108,11 @@ def decide(now: datetime) -> Decided:
     """Decide up to AT_ONCE due triggers."""
     _open_days(now)
     with transaction.atomic():
-        due = _take(now)
+        due = _take_due_triggers(now)
         if not due:
             return Decided(0, 0)
-        answers = _answers(due, _hold_automations(due), now)
-        _keep(answers, now)
+        answers = _decide_triggers(due, _hold_automations(due), now)
+        _store_answers(answers, now)
         hit("before_decided")
     return Decided(len(due), sum(isinstance(answer, tuple) for answer in answers.values()))
 
@@ -133,7 +133,7 @@ def _open_days(now: datetime) -> None:
         run_of_today(project_id)
 
 
-def _take(now: datetime) -> list[Due]:
+def _take_due_triggers(now: datetime) -> list[Due]:
     with connection.cursor() as cursor:
         cursor.execute(TAKE, [now, AT_ONCE])
         return [Due(*row) for row in cursor.fetchall()]
@@ -147,7 +147,7 @@ def _hold_automations(due: list[Due]) -> dict[int, Automation]:
     return automations.in_bulk(list(ids))
 
 
-def _answers(
+def _decide_triggers(
     due: list[Due], automations: dict[int, Automation], now: datetime
 ) -> dict[int, Answer]:
     """The decisions by trigger id: the reason not to send, or the message."""
@@ -157,10 +157,10 @@ def _answers(
             answers[trigger.id] = reason
     undecided = [trigger for trigger in due if trigger.id not in answers]
     for automation_id, group in _by_automation(undecided).items():
-        for trigger_id in _unless_came(automations[automation_id], group):
+        for trigger_id in _cancelled_by_unless_event(automations[automation_id], group):
             answers[trigger_id] = NotSent.UNLESS_CAME
     undecided = [trigger for trigger in undecided if trigger.id not in answers]
-    sendable = _may_send(undecided, automations, now)
+    sendable = _sendable_ids(undecided, automations, now)
     answers |= {
         trigger.id: NotSent.WITHIN_WINDOW for trigger in undecided if trigger.id not in sendable
     }
@@ -187,7 +187,7 @@ def _by_automation(due: Iterable[Due]) -> dict[int, list[Due]]:
     return groups
 
 
-def _unless_came(automation: Automation, due: list[Due]) -> list[int]:
+def _cancelled_by_unless_event(automation: Automation, due: list[Due]) -> list[int]:
     """The ids of triggers whose person caused the “unless” event since."""
     if not automation.unless_name:
         return []
@@ -209,12 +209,12 @@ def _unless_came(automation: Automation, due: list[Due]) -> list[int]:
         return [trigger_id for (trigger_id,) in cursor.fetchall()]
 
 
-def _may_send(due: list[Due], automations: dict[int, Automation], now: datetime) -> set[int]:
+def _sendable_ids(due: list[Due], automations: dict[int, Automation], now: datetime) -> set[int]:
     """The ids of triggers that may send: a person's first within the window; without one, all."""
     first: dict[Place, int] = {}
     for trigger in due:
         first.setdefault(trigger.place, trigger.id)
-    free = _free(list(first), now) if first else set()
+    free = _take_free_places(list(first), now) if first else set()
     return {
         trigger.id
         for trigger in due
@@ -223,7 +223,7 @@ def _may_send(due: list[Due], automations: dict[int, Automation], now: datetime)
     }
 
 
-def _free(places: list[Place], now: datetime) -> set[Place]:
+def _take_free_places(places: list[Place], now: datetime) -> set[Place]:
     """The automation and person pairs without a message within the window; marks them as sent."""
     with connection.cursor() as cursor:
         cursor.execute(MAY_SEND, [now, *map(list, zip(*places, strict=True))])
@@ -276,13 +276,13 @@ def _parse_message_id(message_id: str) -> tuple[int, int]:
     return int(run_id), int(number)
 
 
-def _keep(answers: dict[int, Answer], now: datetime) -> None:
-    rows = [(trigger, *_columns(answer)) for trigger, answer in answers.items()]
+def _store_answers(answers: dict[int, Answer], now: datetime) -> None:
+    rows = [(trigger, *_answer_columns(answer)) for trigger, answer in answers.items()]
     with connection.cursor() as cursor:
         cursor.execute(KEEP, [now, *map(list, zip(*rows, strict=True))])
 
 
-def _columns(answer: Answer) -> tuple[str, str, int | None, int | None]:
+def _answer_columns(answer: Answer) -> tuple[str, str, int | None, int | None]:
     if isinstance(answer, tuple):
         return Trigger.State.SENT, "", *answer
     return Trigger.State.NOT_SENT, answer, None, None

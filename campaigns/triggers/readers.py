@@ -87,7 +87,7 @@ def _readers_of_events(automation: Automation, names: list[str], now: datetime) 
         row = cursor.fetchone()
         if row is None:
             return None
-        counts_sql, values = _count_lacking(names)
+        counts_sql, values = _lacking_counts_sql(names)
         cursor.execute(
             DID.format(matches=matches.sql, asked=counts_sql), [*events, NEWEST, *values]
         )
@@ -98,7 +98,7 @@ def _readers_of_events(automation: Automation, names: list[str], now: datetime) 
     return Readers(person, True, total, dict(zip(names, counts, strict=True)))
 
 
-def _count_lacking(names: list[str]) -> tuple[str, list[Any]]:
+def _lacking_counts_sql(names: list[str]) -> tuple[str, list[Any]]:
     values = [preview.OWN.get(name, VALUE) for name in names]
     counts = [f"count(*) FILTER (WHERE COALESCE({value}, '') = '')" for value in values]
     params = [param for name in names if name not in preview.OWN for param in (name, name, name)]
