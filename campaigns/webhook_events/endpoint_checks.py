@@ -26,7 +26,7 @@ def take_place(endpoint: Endpoint, where: str) -> str:
     if where == endpoint.target:  # unchanged, as the page shows it: only the end of Slack's URL
         return ""
     if endpoint.via == Endpoint.Via.EMAIL:
-        endpoint.target = _emails(where)
+        endpoint.target = _parse_emails(where)
         return ""
     url_guard.validate(where)
     if endpoint.via == Endpoint.Via.SLACK:
@@ -37,7 +37,7 @@ def take_place(endpoint: Endpoint, where: str) -> str:
     return "" if endpoint.sealed else endpoint.new_secret()
 
 
-def _emails(text: str) -> str:
+def _parse_emails(text: str) -> str:
     if not settings.EMAIL_IS_SET:
         raise ValidationError(
             _("This installation sends no e-mail: an operator has to set EMAIL_URL first.")
@@ -73,8 +73,10 @@ def judge_batched(via: str, batched: bool) -> None:
 
 
 def judge_only(project: Project, ids: Collection[int]) -> None:
-    known = set(Campaign.objects.filter(project=project, pk__in=ids).values_list("pk", flat=True))
-    if lacking := sorted(set(ids) - known):
+    known_ids = set(
+        Campaign.objects.filter(project=project, pk__in=ids).values_list("pk", flat=True)
+    )
+    if lacking := sorted(set(ids) - known_ids):
         text = _("There is no campaign %(ids)s in this project.")
         raise ValidationError(text % {"ids": ", ".join(map(str, lacking[:10]))})
 

@@ -23,7 +23,7 @@ def started(data: dict[str, Any]) -> EventText:
 
 
 def paused(data: dict[str, Any]) -> EventText:
-    return _event_text(data, _("“%(name)s” is paused"), text=why(data), facts=_counts(data))
+    return _event_text(data, _("“%(name)s” is paused"), text=why(data), facts=_count_facts(data))
 
 
 def needs_a_person(data: dict[str, Any]) -> EventText:
@@ -36,14 +36,18 @@ def needs_a_person(data: dict[str, Any]) -> EventText:
         return event_text
     step = str(NEXT_STEP.get(data["cause"], ""))
     text = "\n".join(part for part in (why(data), step) if part)
-    return _event_text(data, _("“%(name)s” stopped and needs you"), text=text, facts=_counts(data))
+    return _event_text(
+        data, _("“%(name)s” stopped and needs you"), text=text, facts=_count_facts(data)
+    )
 
 
 def ended(data: dict[str, Any]) -> EventText:
     was = _("“%(name)s” was cancelled") if data["state"] == "cancelled" else _("“%(name)s” is sent")
     rate = _("%(rate)s a second") % {"rate": f"{data['rate_per_second']:,.0f}"}
     took = in_words(data["duration_seconds"])
-    return _event_text(data, was, facts=[*_counts(data), (_("Rate"), rate), (_("It took"), took)])
+    return _event_text(
+        data, was, facts=[*_count_facts(data), (_("Rate"), rate), (_("It took"), took)]
+    )
 
 
 WORDS: dict[str, Callable[[dict[str, Any]], EventText]] = {
@@ -72,7 +76,7 @@ def why(data: dict[str, Any]) -> str:
     return f"{cause_in_words(data['cause'])} {what}".strip()
 
 
-def _counts(data: dict[str, Any]) -> list[tuple[str, str]]:
+def _count_facts(data: dict[str, Any]) -> list[tuple[str, str]]:
     totals = data["totals"]
     names = {
         "planned": _("Planned"),
