@@ -49,12 +49,14 @@ def hours_of(
 ) -> Hours:
     """Sent and planned messages in these hours, the earliest first. Sent ones are kept for `KNOWN`;
     older hours show 0."""
-    went, as_of = _sent(there, [at for at in begins if now - KNOWN <= at <= now], now)
-    comes = _planned(found)
+    sent_counts, as_of = _sent_by_hour(
+        there, [at for at in begins if now - KNOWN <= at <= now], now
+    )
+    planned = _planned_by_quarter(found)
     allows = round(there.rate * HOUR.total_seconds())
     quarters = [n * QUARTER for n in range(HOUR // QUARTER)]
     hours = [
-        Hour(at, went.get(at, 0), sum(comes[at + later] for later in quarters), allows)
+        Hour(at, sent_counts.get(at, 0), sum(planned[at + later] for later in quarters), allows)
         for at in begins
     ]
     return Hours(hours, as_of)
@@ -66,7 +68,7 @@ def of_day(midnight: datetime, until: datetime) -> list[datetime]:
     return [first + n * HOUR for n in range((last - first) // HOUR)]
 
 
-def _sent(
+def _sent_by_hour(
     firebase: Firebase, hours: list[datetime], now: datetime
 ) -> tuple[dict[datetime, int], datetime]:
     if not hours:
@@ -83,7 +85,7 @@ def _sent(
     return counts, as_of
 
 
-def _planned(planned_runs: Iterable[Planned]) -> Counter[datetime]:
+def _planned_by_quarter(planned_runs: Iterable[Planned]) -> Counter[datetime]:
     counts: Counter[datetime] = Counter()
     for run in planned_runs:
         counts.update(run.goes.quarters if run.goes else {})
