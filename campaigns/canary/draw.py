@@ -64,8 +64,8 @@ def _place_of_nth(run: Run, nth: int, table: str) -> int:
         cursor.execute(
             f"SELECT {place(run.pk)} AS place FROM {table} ORDER BY 1 OFFSET %s LIMIT 1", [nth - 1]
         )
-        found: int = cursor.fetchone()[0]
-    return found
+        nth_place: int = cursor.fetchone()[0]
+    return nth_place
 
 
 def _halves(run: Run, seqs: range, last: int, table: str) -> Iterator[Piece]:

@@ -20,15 +20,15 @@ WHERE run_id = %s AND NOT follows AND reason = ANY(%s)
 
 def figures_of(part: FirstPart) -> Figures:
     """The figures at the decision, or the present ones before it. Reads chunks, no recipients."""
-    return Figures(**part.figures) if part.figures and part.went_on_at else _now(part)
+    return Figures(**part.figures) if part.figures and part.went_on_at else _current_figures(part)
 
 
-def _now(part: FirstPart) -> Figures:
+def _current_figures(part: FirstPart) -> Figures:
     names = ("accepted", "rejected", "unknown")
     sums = part.chunks.aggregate(**{name: Sum(name, default=0) for name in names})
-    dead = _dead(part)
+    dead = _count_dead(part)
     # The rest has got nothing yet, so all receipts of the run are of the first part.
-    told = EchoSum.objects.filter(
+    received = EchoSum.objects.filter(
         run_id=part.pk, by=EchoSum.By.ALL, value="", event=Event.RECEIVED
     ).first()
     return Figures(
@@ -36,12 +36,12 @@ def _now(part: FirstPart) -> Figures:
         accepted=sums["accepted"],
         rejected=sums["rejected"] - dead,
         dead=dead,
-        able=None if part.known is None else part.known + (told.first if told else 0),
-        received=told.count if told else 0,
+        able=None if part.known is None else part.known + (received.first if received else 0),
+        received=received.count if received else 0,
     )
 
 
-def _dead(part: FirstPart) -> int:
+def _count_dead(part: FirstPart) -> int:
     with connection.cursor() as cursor:
         cursor.execute(DEAD_OF, [part.pk, [str(reason) for reason in DEAD]])
         count: int = cursor.fetchone()[0]
@@ -57,9 +57,11 @@ def count_who_can_tell(run_id: int) -> None:
         run=run_id, sent_at__isnull=False, known=None, went_on_at=None
     )
     if (part := uncounted.first()) is not None:
-        uncounted.update(known=sum(_known_in(run_id, seqs) for seqs in ranges_of(part.chunks)))
+        uncounted.update(
+            known=sum(_count_known_to_report(run_id, seqs) for seqs in ranges_of(part.chunks))
+        )
 
 
-def _known_in(run_id: int, seqs: range) -> int:
-    known = reporting(run_id, after=seqs.start - 1, through=seqs.stop - 1)
-    return sum(count for by, _value, event, count in known if not by and event == Event.RECEIVED)
+def _count_known_to_report(run_id: int, seqs: range) -> int:
+    rows = reporting(run_id, after=seqs.start - 1, through=seqs.stop - 1)
+    return sum(count for by, _value, event, count in rows if not by and event == Event.RECEIVED)

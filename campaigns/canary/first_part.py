@@ -72,27 +72,27 @@ class FirstPart(models.Model):
         It works in the caller's transaction, which has locked the run. If the process dies here:
         nothing was decided.
         """
-        mine = FirstPart.objects.filter(pk=self.pk, went_on_at=None)
+        open_part = FirstPart.objects.filter(pk=self.pk, went_on_at=None)
         decided = {"decision": decision, "figures": figures, "went_on_at": now}
-        if not mine.update(**decided):
+        if not open_part.update(**decided):
             return 0
         for name, value in decided.items():
             setattr(self, name, value)
-        held = Chunk.objects.filter(run=self.run_id, follows=True, not_before=HELD_UNTIL)
-        people = held.aggregate(count=Sum(F("last_seq") - F("first_seq") + 1))["count"]
-        held.filter(state=Chunk.State.WAITING).update(not_before=None)
+        held_chunks = Chunk.objects.filter(run=self.run_id, follows=True, not_before=HELD_UNTIL)
+        people = held_chunks.aggregate(count=Sum(F("last_seq") - F("first_seq") + 1))["count"]
+        held_chunks.filter(state=Chunk.State.WAITING).update(not_before=None)
         return people or 0
 
 
 def ranges_of(chunks: models.QuerySet[Chunk]) -> list[range]:
     """The ranges of recipient numbers in these chunks; adjacent chunks are joined."""
-    found: list[range] = []
+    ranges: list[range] = []
     for first, last in chunks.order_by("first_seq").values_list("first_seq", "last_seq"):
-        if found and found[-1].stop == first:
-            found[-1] = range(found[-1].start, last + 1)
+        if ranges and ranges[-1].stop == first:
+            ranges[-1] = range(ranges[-1].start, last + 1)
         else:
-            found.append(range(first, last + 1))
-    return found
+            ranges.append(range(first, last + 1))
+    return ranges
 
 
 def part_of(run: Run) -> FirstPart | None:

@@ -29,7 +29,7 @@ def detail_of(devices: int, figures: Figures, terms: Terms, wrong: Sequence[Miss
     """Why a run asks a person: the figures and their limits, to keep in the run's row."""
     if Missed.ACCEPTED in wrong:
         return details.make("first_part_nobody", devices=devices)
-    said: dict[str, Any] = {
+    values: dict[str, Any] = {
         "sent": figures.sent,
         "rejected": share(figures.rejected, figures.sent),
         "most_rejected": terms.most_rejected,
@@ -37,13 +37,13 @@ def detail_of(devices: int, figures: Figures, terms: Terms, wrong: Sequence[Miss
         "most_dead": terms.most_dead,
     }
     if not figures.tells(terms):
-        return details.make("first_part_untold", **said)
+        return details.make("first_part_untold", **values)
     received = {
         "able": figures.able,
         "received": share(figures.received, figures.able or 0),
         "least_received": terms.least_received,
     }
-    return details.make("first_part", **said, **received)
+    return details.make("first_part", **values, **received)
 
 
 def foretold(devices: int | None, settings: Any) -> str:

@@ -57,10 +57,10 @@ def missed(figures: Figures, terms: Terms) -> list[Missed]:
     """
     if not figures.accepted:
         return [Missed.ACCEPTED]
-    found = {
+    limits = {
         Missed.REJECTED: 100 * figures.rejected > terms.most_rejected * figures.sent,
         Missed.DEAD: 100 * figures.dead > terms.most_dead * figures.sent,
         Missed.RECEIVED: figures.tells(terms)
         and 100 * figures.received < terms.least_received * (figures.able or 0),
     }
-    return [one for one, is_missed in found.items() if is_missed]
+    return [limit for limit, is_missed in limits.items() if is_missed]

@@ -89,10 +89,10 @@ class CanaryProgress:
 
     @property
     def rows(self) -> list[Row]:
-        return [self._accepted, self._rejected, self._dead, self._received]
+        return [self._accepted_row, self._rejected_row, self._dead_row, self._received_row]
 
     @property
-    def _accepted(self) -> Row:
+    def _accepted_row(self) -> Row:
         figures = self.figures
         return Row(
             _("Accepted"),
@@ -103,24 +103,24 @@ class CanaryProgress:
         )
 
     @property
-    def _rejected(self) -> Row:
+    def _rejected_row(self) -> Row:
         bound = _("at most %(percent)s %%") % {"percent": self.terms.most_rejected}
         figures = self.figures
-        return self._of_sent(_("Rejected"), figures.rejected, bound, Missed.REJECTED)
+        return self._row_of_sent(_("Rejected"), figures.rejected, bound, Missed.REJECTED)
 
     @property
-    def _dead(self) -> Row:
+    def _dead_row(self) -> Row:
         bound = _("at most %(percent)s %%") % {"percent": self.terms.most_dead}
-        return self._of_sent(_("Dead addresses"), self.figures.dead, bound, Missed.DEAD)
+        return self._row_of_sent(_("Dead addresses"), self.figures.dead, bound, Missed.DEAD)
 
-    def _of_sent(self, name: str, count: int, bound: str, about: Missed) -> Row:
+    def _row_of_sent(self, name: str, count: int, bound: str, about: Missed) -> Row:
         sent = self.figures.sent
         value = f"{share(count, sent)} %" if sent else "–"
-        of = _("%(count)s of %(all)s") % {"count": f"{count:,}", "all": f"{sent:,}"}
-        return Row(name, value, of if sent else "", bound, about in self.missed)
+        of_all = _("%(count)s of %(all)s") % {"count": f"{count:,}", "all": f"{sent:,}"}
+        return Row(name, value, of_all if sent else "", bound, about in self.missed)
 
     @property
-    def _received(self) -> Row:
+    def _received_row(self) -> Row:
         figures, bound = self.figures, _("not judged")
         if self.terms.least_received:
             bound = _("at least %(percent)s %%") % {"percent": self.terms.least_received}
@@ -131,11 +131,11 @@ class CanaryProgress:
                 _("Received"), "–", _("none of the devices can tell"), _("not judged"), False
             )
         words = {"count": f"{figures.received:,}", "all": f"{figures.able:,}"}
-        of = _("%(count)s of %(all)s that can tell") % words
+        of_able = _("%(count)s of %(all)s that can tell") % words
         if figures.able < ENOUGH:
             bound = _("not judged: fewer than %(least)s can tell") % {"least": ENOUGH}
         value = f"{share(figures.received, figures.able)} %"
-        return Row(_("Received"), value, of, bound, Missed.RECEIVED in self.missed)
+        return Row(_("Received"), value, of_able, bound, Missed.RECEIVED in self.missed)
 
 
 def load_progress(run: Run) -> CanaryProgress | None:

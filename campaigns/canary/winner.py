@@ -31,8 +31,8 @@ class Tried:
         return self.count * other.people > other.count * self.people
 
     def is_clearly_better(self, other: Tried, *, comparisons: int) -> bool:
-        seen = evidence.strength(self.count, self.people, other.count, other.people)
-        return self.did_more_than(other) and evidence.is_sure(seen, comparisons=comparisons)
+        strength = evidence.strength(self.count, self.people, other.count, other.people)
+        return self.did_more_than(other) and evidence.is_sure(strength, comparisons=comparisons)
 
 
 def tried(run: Run, *, seconds: float | None = None) -> list[Tried] | None:
@@ -50,9 +50,9 @@ def tried(run: Run, *, seconds: float | None = None) -> list[Tried] | None:
 def best(variants: Sequence[Tried]) -> int:
     """The number of the best variant so far, sure or not; of equal ones the first."""
     leading = Tried(MAIN, 1, 0)
-    for one in variants:
-        if one.did_more_than(leading):
-            leading = one
+    for variant in variants:
+        if variant.did_more_than(leading):
+            leading = variant
     return leading.number
 
 
@@ -61,7 +61,15 @@ def find_winner(variants: Sequence[Tried] | None) -> int | None:
     if not variants or len(variants) < 2 or variants[0].number != MAIN:
         return None
     main, *others = variants
-    of = len(others)
-    if better := [one for one in others if one.is_clearly_better(main, comparisons=of)]:
+    comparison_count = len(others)
+    if better := [
+        variant
+        for variant in others
+        if variant.is_clearly_better(main, comparisons=comparison_count)
+    ]:
         return best(better)
-    return MAIN if all(main.is_clearly_better(one, comparisons=of) for one in others) else None
+    return (
+        MAIN
+        if all(main.is_clearly_better(variant, comparisons=comparison_count) for variant in others)
+        else None
+    )

@@ -40,22 +40,22 @@ People = dict[int, int]  # counts by group
 def groups(run: Run) -> tuple[People, People]:
     """The number of people and of devices in each group. Freezing counts them at its end; until
     then they are counted here."""
-    kept: dict[str, Any] = run.split
-    if "people" not in kept:
+    counts: dict[str, Any] = run.split
+    if "people" not in counts:
         with suppress(TooSlow), statement_timeout(seconds=COUNTING_SECONDS):
-            kept = split.counted(ledger.partition("campaigns_recipient", run.pk))
-    people, devices = (kept.get(name, {}) for name in ("people", "devices"))
-    return _by_group(people), _by_group(devices)
+            counts = split.counted(ledger.partition("campaigns_recipient", run.pk))
+    people, devices = (counts.get(name, {}) for name in ("people", "devices"))
+    return _numbers_by_group(people), _numbers_by_group(devices)
 
 
-def _by_group(counts: dict[str, int]) -> People:
+def _numbers_by_group(counts: dict[str, int]) -> People:
     return {int(group): count for group, count in counts.items()}
 
 
 def opened(run: Run, *, seconds: float | None = None) -> People | None:
     """People of each group who opened. None: counting takes longer than `seconds`, or by default
     than a page may wait."""
-    return _counted(OPENED, {"run": run.pk, "opened": int(Event.OPENED)}, seconds)
+    return _count_by_group(OPENED, {"run": run.pk, "opened": int(Event.OPENED)}, seconds)
 
 
 def did(run: Run, *, seconds: float | None = None) -> People | None:
@@ -66,10 +66,10 @@ def did(run: Run, *, seconds: float | None = None) -> People | None:
     ends = run.started_at + timedelta(seconds=run.goal_within_seconds)
     about = {"project": run.project_id, "goal": run.goal_event}
     about |= {"run": run.pk, "began": run.started_at, "ends": ends}
-    return _counted(DID, about, seconds)
+    return _count_by_group(DID, about, seconds)
 
 
-def _counted(statement: str, values: dict[str, Any], seconds: float | None) -> People | None:
+def _count_by_group(statement: str, values: dict[str, Any], seconds: float | None) -> People | None:
     try:
         with statement_timeout(seconds=seconds or COUNTING_SECONDS), connection.cursor() as cursor:
             cursor.execute(statement, values)

@@ -123,14 +123,14 @@ def count_events(project_id: int, written: Written) -> None:
             return  # for most calls, the query above is all that goals cost
         rows = [(person, event) for person, event in written if event.name in names]
         cursor.execute(SIDE_BY_SIDE, [project_id])
-        cursor.execute(TOUCHED, _given(rows))
+        cursor.execute(TOUCHED, _event_columns(rows))
         if touched := [rows[place] for (place,) in cursor.fetchall()]:
             hit("before_converted")
             cursor.execute(COUNTING, [project_id])
-            cursor.execute(CONVERT.format(events=GIVEN), _given(touched))
+            cursor.execute(CONVERT.format(events=GIVEN), _event_columns(touched))
 
 
-def _given(rows: Sequence[tuple[int, Any]]) -> list[Any]:
+def _event_columns(rows: Sequence[tuple[int, Any]]) -> list[Any]:
     return [
         [person for person, _ in rows],
         [event.at for _, event in rows],
@@ -202,7 +202,7 @@ def count_touches(told: dict[int, Iterable[int]]) -> None:
         for run_id, project_id, after in cursor.fetchall():
             alone(cursor, project_id)
             seqs = sorted(set(told[run_id]))
-            params = {"run": run_id, "events": _told_by(after), "seqs": seqs}
+            params = {"run": run_id, "events": _touch_events(after), "seqs": seqs}
             cursor.execute(TOUCH, params)
             if seqs := [seq for (seq,) in cursor.fetchall()]:
                 _convert(cursor, run_id, seqs)
@@ -211,13 +211,17 @@ def count_touches(told: dict[int, Iterable[int]]) -> None:
 def count_again(run: Run, seqs: range) -> int:
     """Repair what a release without goals has kept, in a transaction of its own. Returns how many
     touches were missing and sums changed."""
-    given = list(seqs)
-    params: dict[str, Any] = {"run": run.pk, "events": _told_by(run.goal_after), "seqs": given}
+    numbers = list(seqs)
+    params: dict[str, Any] = {
+        "run": run.pk,
+        "events": _touch_events(run.goal_after),
+        "seqs": numbers,
+    }
     with transaction.atomic(), connection.cursor() as cursor:
         alone(cursor, run.project_id)
         cursor.execute(TOUCH, params)
         missing: int = cursor.rowcount
-        return missing + _convert(cursor, run.pk, given)
+        return missing + _convert(cursor, run.pk, numbers)
 
 
 def _convert(cursor: Any, run_id: int, seqs: list[int]) -> int:
@@ -229,5 +233,5 @@ def _convert(cursor: Any, run_id: int, seqs: list[int]) -> int:
     return moved + int(cursor.rowcount)
 
 
-def _told_by(after: str) -> list[int]:
+def _touch_events(after: str) -> list[int]:
     return [int(event) for event in TOLD_BY[Run.GoalAfter(after)]]

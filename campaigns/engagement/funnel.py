@@ -99,16 +99,16 @@ class Funnel:
 def funnel(run: Run, totals: Totals, kept: Breakdown | None) -> Funnel:
     """The funnel of a run. `kept`: the breakdown of the finished run; None: not counted yet."""
     sums = _sums(run.pk)
-    steps = [_told(event, sums, kept) for event in STEPS]
-    beside = [_told(event, sums, None) for event in BESIDE]
+    steps = [_step_count(event, sums, kept) for event in STEPS]
+    beside = [_step_count(event, sums, None) for event in BESIDE]
     last = next((step.event for step in reversed(steps) if step.count), None)
     return Funnel(
         steps=steps,
-        beside=[told for told in beside if told.count],
+        beside=[event_count for event_count in beside if event_count.count],
         groups=_groups(sums, kept, last) if kept and last else {},
         last=last,
         may_have=totals.accepted + totals.unknown,
-        **_of_goal(run, sums, kept),
+        **_goal_fields(run, sums, kept),
     )
 
 
@@ -121,7 +121,7 @@ def by_group(run: Run, kept: Breakdown, by: str) -> list[OfGroup]:
 
 def of_values(run: Run, kept: Breakdown | None, by: str, values: Sequence[str]) -> list[OfGroup]:
     """All steps and the goal of these groups, in this order; without shares until counted."""
-    sums, reached = _sums(run.pk), _goal_sums(run)
+    sums, goal_sums = _sums(run.pk), _goal_sums(run)
     step = STEP_OF[Run.GoalAfter(run.goal_after)]
     counts = kept.counts.get(by, {}) if kept else {}
     return [
@@ -132,8 +132,8 @@ def of_values(run: Run, kept: Breakdown | None, by: str, values: Sequence[str]) 
                 for status in ("accepted", "unknown")
                 if value in counts
             ),
-            steps=[_told(event, sums, kept, by, value) for event in STEPS],
-            goal=_reached(step, reached, sums, kept, by, value) if run.goal_event else None,
+            steps=[_step_count(event, sums, kept, by, value) for event in STEPS],
+            goal=_goal_of_group(step, goal_sums, sums, kept, by, value) if run.goal_event else None,
         )
         for value in values
     ]
@@ -153,13 +153,13 @@ def goal_over_time(run_id: int) -> list[int]:
     return [counts.get(slot, 0) for slot in range(max(counts) + 1)] if counts else []
 
 
-def _of_goal(run: Run, sums: Sums, kept: Breakdown | None) -> dict[str, Any]:
+def _goal_fields(run: Run, sums: Sums, breakdown: Breakdown | None) -> dict[str, Any]:
     if not run.goal_event:
         return {"goal": None, "goal_groups": {}}
-    reached = _goal_sums(run)
+    goal_sums = _goal_sums(run)
     step = STEP_OF[Run.GoalAfter(run.goal_after)]
-    goal = _reached(step, reached, sums, kept)
-    groups = _goal_groups(step, reached, sums, kept) if kept and goal.times else {}
+    goal = _goal_of_group(step, goal_sums, sums, breakdown)
+    groups = _goal_groups(step, goal_sums, sums, breakdown) if breakdown and goal.times else {}
     return {"goal": goal, "goal_groups": groups}
 
 
@@ -168,30 +168,32 @@ def _goal_sums(run: Run) -> GoalSums:
     return {(row.by, row.value): row for row in rows}
 
 
-def _reached(
+def _goal_of_group(
     step: Event,
-    reached: GoalSums,
+    goal_sums: GoalSums,
     sums: Sums,
-    kept: Breakdown | None,
+    breakdown: Breakdown | None,
     by: str = "",
     value: str = "",
 ) -> Goal:
-    row = reached.get((by, value)) or GoalSum(recipients=0, times=0, amount=Decimal())
+    row = goal_sums.get((by, value)) or GoalSum(recipients=0, times=0, amount=Decimal())
     # Devices that report any step: a device that reports an earlier step also reports the last.
-    able = _able(STEPS[-1], sums, kept, by, value) if kept else None
-    told = StepCount(step, row.recipients, able)
-    return Goal(told, row.times, row.amount)
+    able = _able_to_report(STEPS[-1], sums, breakdown, by, value) if breakdown else None
+    step_count = StepCount(step, row.recipients, able)
+    return Goal(step_count, row.times, row.amount)
 
 
 def _goal_groups(
-    step: Event, reached: GoalSums, sums: Sums, kept: Breakdown
+    step: Event, goal_sums: GoalSums, sums: Sums, breakdown: Breakdown
 ) -> dict[str, list[GoalGroup]]:
     groups = {}
     for by in CUT_BY:
-        each = [GoalGroup(value, _reached(step, reached, sums, kept, by, value))
-                for value in kept.counts.get(by, {})]  # fmt: skip
-        found = [group for group in each if group.goal.told.able]
-        groups[by] = sorted(found, key=lambda group: (-(group.goal.told.able or 0), group.value))
+        all_groups = [GoalGroup(value, _goal_of_group(step, goal_sums, sums, breakdown, by, value))
+                for value in breakdown.counts.get(by, {})]  # fmt: skip
+        reporting_groups = [group for group in all_groups if group.goal.told.able]
+        groups[by] = sorted(
+            reporting_groups, key=lambda group: (-(group.goal.told.able or 0), group.value)
+        )
     return groups
 
 
@@ -201,13 +203,16 @@ def opened(runs: Sequence[Run]) -> dict[int, StepCount]:
     whole = EchoSum.objects.filter(run_id__in=[run.pk for run in runs], by=EchoSum.By.ALL)
     for row in whole:
         sums[row.run_id][row.by, row.value, row.event] = row
-    counted = Breakdown.objects.filter(run__in=runs).defer("counts", "others").in_bulk()
-    return {run.pk: _told(Event.OPENED, sums[run.pk], _who_can_tell(run, counted)) for run in runs}
+    breakdowns = Breakdown.objects.filter(run__in=runs).defer("counts", "others").in_bulk()
+    return {
+        run.pk: _step_count(Event.OPENED, sums[run.pk], _current_breakdown(run, breakdowns))
+        for run in runs
+    }
 
 
-def _who_can_tell(run: Run, counted: dict[int, Breakdown]) -> Breakdown | None:
-    kept = counted.get(run.pk)
-    return kept if kept and kept.is_of(run) else None
+def _current_breakdown(run: Run, breakdowns: dict[int, Breakdown]) -> Breakdown | None:
+    breakdown = breakdowns.get(run.pk)
+    return breakdown if breakdown and breakdown.is_of(run) else None
 
 
 def _sums(run_id: int) -> Sums:
@@ -215,28 +220,37 @@ def _sums(run_id: int) -> Sums:
     return {(row.by, row.value, row.event): row for row in rows}
 
 
-def _told(
-    event: Event, sums: Sums, kept: Breakdown | None, by: str = "", value: str = ""
+def _step_count(
+    event: Event, sums: Sums, breakdown: Breakdown | None, by: str = "", value: str = ""
 ) -> StepCount:
     row = sums.get((by, value, event))
     count = row.count if row else 0
-    return StepCount(event, count, _able(event, sums, kept, by, value) if kept else None)
+    return StepCount(
+        event, count, _able_to_report(event, sums, breakdown, by, value) if breakdown else None
+    )
 
 
-def _able(event: Event, sums: Sums, kept: Breakdown, by: str, value: str) -> int:
+def _able_to_report(event: Event, sums: Sums, breakdown: Breakdown, by: str, value: str) -> int:
     """How many devices are known to report this step or an earlier one, before the run or since."""
-    of = kept.reporting.get(by, {})
-    known: dict[str, int] = of.get(value, {}) if by else of
+    reporting = breakdown.reporting.get(by, {})
+    known: dict[str, int] = reporting.get(value, {}) if by else reporting
     steps = [step for step in STEPS if step <= event]
     since = (row.first for step in steps if (row := sums.get((by, value, step))))
     return sum(known.get(str(step.value), 0) for step in steps) + sum(since)
 
 
-def _groups(sums: Sums, kept: Breakdown, event: Event) -> dict[str, list[Group]]:
+def _groups(sums: Sums, breakdown: Breakdown, event: Event) -> dict[str, list[Group]]:
     """The groups with devices that can report this step; the largest first."""
     groups = {}
     for by in CUT_BY:
-        told = {value: _told(event, sums, kept, by, value) for value in kept.counts.get(by, {})}
-        found = [Group(value, one) for value, one in told.items() if one.able]
-        groups[by] = sorted(found, key=lambda group: (-(group.told.able or 0), group.value))
+        step_counts = {
+            value: _step_count(event, sums, breakdown, by, value)
+            for value in breakdown.counts.get(by, {})
+        }
+        reporting_groups = [
+            Group(value, step_count) for value, step_count in step_counts.items() if step_count.able
+        ]
+        groups[by] = sorted(
+            reporting_groups, key=lambda group: (-(group.told.able or 0), group.value)
+        )
     return groups

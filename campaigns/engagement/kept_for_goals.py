@@ -16,12 +16,12 @@ A_DAY = 86_400
 
 def longer_than(days: int) -> Q:
     """A filter for campaigns and runs whose goal needs events for longer than this many days."""
-    chosen = Q(
+    winner_chosen = Q(
         winner_by=Run.WinnerBy.GOAL,
         first_percent__isnull=False,
         first_wait_seconds__gte=days * A_DAY,
     )
-    return ~Q(goal_event="") & (chosen | Q(goal_within_seconds__gt=days * A_DAY))
+    return ~Q(goal_event="") & (winner_chosen | Q(goal_within_seconds__gt=days * A_DAY))
 
 
 def chooses_too_late(row: Any, days: int) -> bool:
@@ -36,11 +36,11 @@ def chooses_too_late(row: Any, days: int) -> bool:
 def in_words_of(row: Any, days: int, *, chosen: bool = False) -> str:
     """Why a campaign or run needs events older than `days`; empty if it does not. `chosen`: the
     winner is chosen already."""
-    found = []
+    reasons = []
     if chooses_too_late(row, days) and not chosen:
         text = _("waits %(span)s, then chooses a variant by “%(event)s”")
-        found.append(text % {"span": in_words(row.first_wait_seconds), "event": row.goal_event})
+        reasons.append(text % {"span": in_words(row.first_wait_seconds), "event": row.goal_event})
     if row.goal_event and row.goal_within_seconds > days * A_DAY:
         text = _("counts “%(event)s” for %(span)s")
-        found.append(text % {"span": in_words(row.goal_within_seconds), "event": row.goal_event})
-    return "; ".join(found)
+        reasons.append(text % {"span": in_words(row.goal_within_seconds), "event": row.goal_event})
+    return "; ".join(reasons)

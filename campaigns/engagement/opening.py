@@ -57,12 +57,17 @@ def load_open_rate(project_id: int, now: datetime) -> OpenRate:
         project=project_id, state=Run.State.FINISHED, finished_at__lt=now - RIPE
     )
     runs = list(ended.order_by("-finished_at")[:LOOKED_AT])
-    told = funnel.opened(runs)
-    of = [
-        (run.pk, told[run.pk].count, told[run.pk].able or 0, run.accepted + run.unknown)
+    open_counts = funnel.opened(runs)
+    counts = [
+        (
+            run.pk,
+            open_counts[run.pk].count,
+            open_counts[run.pk].able or 0,
+            run.accepted + run.unknown,
+        )
         for run in runs
     ]
-    return of_runs([one for one in of if one[2]][:LAST_RUNS])
+    return of_runs([row for row in counts if row[2]][:LAST_RUNS])
 
 
 def of_runs(told: Sequence[tuple[int, int, int, int]]) -> OpenRate:
@@ -113,14 +118,16 @@ CROSS JOIN LATERAL (
 def load_open_delays(opening: OpenRate) -> OpenDelays:
     """The delays of openers in the same runs, as far as the recipients still exist."""
     planned = dict(Run.objects.filter(pk__in=opening.runs).values_list("pk", "planned"))
-    took = sorted(chain.from_iterable(_took(run, planned[run] or 0) for run in opening.runs))
-    if len(took) < MIN_OPENED:
+    delays = sorted(
+        chain.from_iterable(_delays_of_run(run, planned[run] or 0) for run in opening.runs)
+    )
+    if len(delays) < MIN_OPENED:
         return OpenDelays()
-    kept = min(KEPT, len(took))
-    return OpenDelays([took[(2 * n + 1) * len(took) // (2 * kept)] for n in range(kept)])
+    count = min(KEPT, len(delays))
+    return OpenDelays([delays[(2 * n + 1) * len(delays) // (2 * count)] for n in range(count)])
 
 
-def _took(run: int, planned: int) -> list[float]:
+def _delays_of_run(run: int, planned: int) -> list[float]:
     """The delays in one run. A large run is sampled in each part, as parts are sent at different
     times."""
     stride = max(IN_A_PART, planned // PARTS)

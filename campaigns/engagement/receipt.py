@@ -124,5 +124,5 @@ class Report:
     @classmethod
     def of(cls, reference: str, event: int, phone_at: datetime | None) -> Report | None:
         """Parse a report. None: the reference does not name a recipient of a run."""
-        found = REFERENCE.fullmatch(reference)
-        return cls(int(found[1]), int(found[2]), event, phone_at) if found else None
+        match = REFERENCE.fullmatch(reference)
+        return cls(int(match[1]), int(match[2]), event, phone_at) if match else None

@@ -30,5 +30,5 @@ class Recount(models.Model):
 
 def differences_lately(now: datetime) -> int:
     """The wrong sums found in the last day's recounts. Each was corrected; there should be none."""
-    found = Recount.objects.filter(at__gt=now - A_DAY).aggregate(all=Sum("differences"))
-    return found["all"] or 0
+    total = Recount.objects.filter(at__gt=now - A_DAY).aggregate(all=Sum("differences"))
+    return total["all"] or 0

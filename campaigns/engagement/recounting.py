@@ -99,10 +99,10 @@ class GaveWay(Exception):
 
 def due(now: datetime) -> QuerySet[Run]:
     """Runs of the last days that have receipts and were not recounted within EVERY."""
-    told = Exists(EchoSum.objects.filter(run_id=OuterRef("pk")))
-    today = Exists(Recount.objects.filter(run_id=OuterRef("pk"), at__gt=now - EVERY))
-    lately = Run.every.filter(Q(started_at__gt=now - LATELY) | Q(launched_at__gt=now - LATELY))
-    return lately.filter(told, ~today, forgotten_at=None).order_by("pk")
+    has_receipts = Exists(EchoSum.objects.filter(run_id=OuterRef("pk")))
+    is_recounted = Exists(Recount.objects.filter(run_id=OuterRef("pk"), at__gt=now - EVERY))
+    recent_runs = Run.every.filter(Q(started_at__gt=now - LATELY) | Q(launched_at__gt=now - LATELY))
+    return recent_runs.filter(has_receipts, ~is_recounted, forgotten_at=None).order_by("pk")
 
 
 def recount(run: Run, *, now: datetime) -> int | None:
@@ -113,38 +113,38 @@ def recount(run: Run, *, now: datetime) -> int | None:
     """
     before = Recount.objects.filter(pk=run.pk).values_list("at", flat=True).first()
     try:
-        mended = _mend(run)
-        wrong = _wrong(run)
+        touch_count = _add_missing_touches(run)
+        wrong = _wrong_sums(run)
     except GaveWay:
         return None
     hit("recounted")
-    row = Recount(run_id=run.pk, at=now, differences=mended + len(wrong or ()))
-    row.whole, row.detail = wrong is not None, _some(wrong or {})
-    if not _put_right(run, row, before, wrong or {}):
+    row = Recount(run_id=run.pk, at=now, differences=touch_count + len(wrong or ()))
+    row.whole, row.detail = wrong is not None, _first_differences(wrong or {})
+    if not _correct_sums(run, row, before, wrong or {}):
         return None
     if row.differences:
         log.error("run=%s differences=%s were put right: %s", run.pk, row.differences, row.detail)
     return row.differences
 
 
-def _some(wrong: Sums) -> list[list[str]]:
+def _first_differences(wrong: Sums) -> list[list[str]]:
     return [[*key, *map(str, by)] for key, by in list(wrong.items())[:SHOWN]]
 
 
 # --- Goals: repair what a release without them has written ----------------------------------------
 
 
-def _mend(run: Run) -> int:
+def _add_missing_touches(run: Run) -> int:
     """Add missing touches, and count events that should count. Returns how many were missing."""
-    found = 0
+    missing = 0
     if run.goal_event:
-        for after in range(0, _last(run), TOUCHES_AT_ONCE):
+        for after in range(0, _last_seq(run), TOUCHES_AT_ONCE):
             _give_way()
-            found += converting.count_again(run, range(after + 1, after + TOUCHES_AT_ONCE + 1))
-    return found
+            missing += converting.count_again(run, range(after + 1, after + TOUCHES_AT_ONCE + 1))
+    return missing
 
 
-def _last(run: Run) -> int:
+def _last_seq(run: Run) -> int:
     last = Receipt.objects.filter(run_id=run.pk).order_by("-seq").values_list("seq", flat=True)
     return last.first() or 0
 
@@ -157,19 +157,19 @@ def _give_way() -> None:
 # --- Sums -----------------------------------------------------------------------------------------
 
 
-def _wrong(run: Run) -> Sums | None:
+def _wrong_sums(run: Run) -> Sums | None:
     """What must be added to each wrong sum. None: counting takes too long."""
     ends_at = time.monotonic() + MAX_SECONDS
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         counted = _Tally()
-        for after in range(0, _last(run), RECIPIENTS_AT_ONCE):
+        for after in range(0, _last_seq(run), RECIPIENTS_AT_ONCE):
             if time.monotonic() > ends_at:
                 log.warning("run=%s takes too long to be counted again", run.pk)
                 return None
             _give_way()
-            _count(cursor, run.pk, after, counted)
-        return counted.less(_kept(run.pk))
+            _count_sums(cursor, run.pk, after, counted)
+        return counted.less(_stored_sums(run.pk))
 
 
 class _Tally(defaultdict[Key, list[Any]]):
@@ -192,7 +192,7 @@ class _Tally(defaultdict[Key, list[Any]]):
 NOTHING = [0, 0, Decimal()]
 
 
-def _count(cursor: Any, run_id: int, after: int, counted: _Tally) -> None:
+def _count_sums(cursor: Any, run_id: int, after: int, counted: _Tally) -> None:
     params = {"run": run_id, "after": after, "through": after + RECIPIENTS_AT_ONCE}
     cursor.execute(OF_RECEIPTS, {**params, "last_step": STEPS[-1]})
     for by, value, event, count, first in cursor.fetchall():
@@ -202,7 +202,7 @@ def _count(cursor: Any, run_id: int, after: int, counted: _Tally) -> None:
         counted.add((GOAL, by, value), recipients, times, amount)
 
 
-def _kept(run_id: int) -> dict[Key, list[Any]]:
+def _stored_sums(run_id: int) -> dict[Key, list[Any]]:
     echo = {
         (str(row.event), row.by, row.value): [row.count, row.first, Decimal()]
         for row in EchoSum.objects.filter(run_id=run_id)
@@ -228,7 +228,7 @@ ON CONFLICT (run_id, by, value) DO UPDATE SET recipients = kept.recipients + exc
 """
 
 
-def _put_right(run: Run, row: Recount, before: datetime | None, wrong: Sums) -> bool:
+def _correct_sums(run: Run, row: Recount, before: datetime | None, wrong: Sums) -> bool:
     """Correct the sums. Returns False if another process recounted the run meanwhile."""
     with transaction.atomic(), connection.cursor() as cursor:
         store_receipts.alone(cursor, run.pk)
@@ -237,9 +237,9 @@ def _put_right(run: Run, row: Recount, before: datetime | None, wrong: Sums) -> 
         if last != before:
             return False
         row.save()
-        for (of, by, value), numbers in wrong.items():
-            if of == GOAL:
+        for (event, by, value), numbers in wrong.items():
+            if event == GOAL:
                 cursor.execute(ADD_TO_GOAL, [run.pk, by, value, *numbers])
             else:
-                cursor.execute(ADD_TO_ECHO, [run.pk, by, value, int(of), *numbers[:2]])
+                cursor.execute(ADD_TO_ECHO, [run.pk, by, value, int(event), *numbers[:2]])
     return True

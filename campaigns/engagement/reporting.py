@@ -58,8 +58,8 @@ def reporting(
     params = {"run": run_id, "after": after, "through": through, "last_step": STEPS[-1]}
     with connection.cursor() as cursor:
         cursor.execute(COUNT, params)
-        found = [(ABOUT[bits], *rest) for bits, *rest in cursor.fetchall()]
+        rows = [(ABOUT[bits], *rest) for bits, *rest in cursor.fetchall()]
         if groups:
             cursor.execute(OF_GROUPS, params)
-            found += [("variant", *row) for row in cursor.fetchall()]
-        return found
+            rows += [("variant", *row) for row in cursor.fetchall()]
+        return rows

@@ -128,17 +128,22 @@ def keep(reports: Iterable[Report]) -> int:
 
     If the process dies here: all of them are stored or none, and no phone has got an answer.
     """
-    of_run: dict[int, list[Report]] = defaultdict(list)
+    reports_by_run: dict[int, list[Report]] = defaultdict(list)
     for report in reports:
-        of_run[report.run_id].append(report)
+        reports_by_run[report.run_id].append(report)
     opened: list[Open] = []
     with transaction.atomic(), connection.cursor() as cursor:
-        kept = {run_id: _kept(cursor, run_id, of_run[run_id], opened) for run_id in sorted(of_run)}
+        stored = {
+            run_id: _store_receipts_of_run(cursor, run_id, reports_by_run[run_id], opened)
+            for run_id in sorted(reports_by_run)
+        }
         # After all runs: so a process that waits for a run's lock holds none on people or goals.
         best_hour.keep(opened)
-        count_touches({run_id: [one.seq for one in rows] for run_id, rows in of_run.items()})
-    _measure(kept)
-    return sum(new.total() for new in kept.values())
+        count_touches(
+            {run_id: [row.seq for row in rows] for run_id, rows in reports_by_run.items()}
+        )
+    _measure(stored)
+    return sum(new.total() for new in stored.values())
 
 
 def alone(cursor, run_id: int) -> None:  # type: ignore[no-untyped-def]
@@ -146,7 +151,7 @@ def alone(cursor, run_id: int) -> None:  # type: ignore[no-untyped-def]
     cursor.execute(ALONE, [run_id])
 
 
-def _kept(  # type: ignore[no-untyped-def]
+def _store_receipts_of_run(  # type: ignore[no-untyped-def]
     cursor, run_id: int, reports: list[Report], opened: list[Open]
 ) -> Counter[str]:
     """Store the receipts of one run. Returns the new ones by event, and adds opens to `opened`."""
@@ -159,15 +164,15 @@ def _kept(  # type: ignore[no-untyped-def]
     columns |= {"run": run_id, "last_step": STEPS[-1], "opened": Event.OPENED}
     cursor.execute(KEEP, {**columns, "names": json.dumps(NAMES)})
     new = cursor.fetchall()
-    if any(told for _event, _count, told, *_ in new):
+    if any(has_webhook_rows for _event, _count, has_webhook_rows, *_ in new):
         outbox.notify_workers()
     for *_, people, zones, moments in new:
         opened += zip(people or (), zones or (), moments or (), strict=True)
     return Counter({NAMES[event]: count for event, count, *_ in new})
 
 
-def _measure(kept: Mapping[int, Counter[str]]) -> None:
-    for run_id, new in kept.items():
+def _measure(counts_by_run: Mapping[int, Counter[str]]) -> None:
+    for run_id, new in counts_by_run.items():
         if new:
             KEPT.add_each(new, _project_of(run_id))
 

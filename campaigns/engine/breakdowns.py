@@ -67,7 +67,7 @@ def go_on(run_id: int) -> None:
         return
     with transaction.atomic(), suppress(Run.DoesNotExist):
         if _is_free(run_id):
-            _step(due.get())
+            _count_next_part(due.get())
 
 
 def _is_free(run_id: int) -> bool:
@@ -78,64 +78,66 @@ def _is_free(run_id: int) -> bool:
     return free
 
 
-def _step(run: Run) -> None:
-    kept: Breakdown | None = getattr(run, "breakdown", None)
-    if kept is None or kept.finished_at != run.finished_at:
+def _count_next_part(run: Run) -> None:
+    breakdown: Breakdown | None = getattr(run, "breakdown", None)
+    if breakdown is None or breakdown.finished_at != run.finished_at:
         counts: Any = {name: {} for name in CUT_BY}
         ended: Any = run.finished_at
-        kept = Breakdown(run=run, finished_at=ended, counts=counts)
-    through = min(kept.counted_through + RECIPIENTS_AT_ONCE, run.planned or 0)
-    for name, value, status, count in _counted(run, kept.counted_through, through):
-        _add(kept, name, value, status, count)
-    _add_reporting(kept, through)
-    kept.counted_through = through
-    if kept.is_of(run):
-        _shorten(kept)
-    kept.save()
+        breakdown = Breakdown(run=run, finished_at=ended, counts=counts)
+    through = min(breakdown.counted_through + RECIPIENTS_AT_ONCE, run.planned or 0)
+    for name, value, status, count in _count_recipients(run, breakdown.counted_through, through):
+        _add_count(breakdown, name, value, status, count)
+    _add_reporting(breakdown, through)
+    breakdown.counted_through = through
+    if breakdown.is_of(run):
+        _shorten(breakdown)
+    breakdown.save()
 
 
-def _counted(run: Run, after: int, through: int) -> list[tuple[str, str, str, int]]:
+def _count_recipients(run: Run, after: int, through: int) -> list[tuple[str, str, str, int]]:
     params = {"run": run.pk, "after": after, "through": through}
     with connection.cursor() as cursor:
         cursor.execute(COUNT, params)
-        found = [(ABOUT[bits], *rest) for bits, *rest in cursor.fetchall()]
+        rows = [(ABOUT[bits], *rest) for bits, *rest in cursor.fetchall()]
         if run.split:
             cursor.execute(COUNT_GROUPS, params)
-            found += [("variant", *row) for row in cursor.fetchall()]
-        return found
+            rows += [("variant", *row) for row in cursor.fetchall()]
+        return rows
 
 
-def _add(kept: Breakdown, name: str, value: str, status: str, count: int) -> None:
-    values = kept.counts[name]
+def _add_count(breakdown: Breakdown, name: str, value: str, status: str, count: int) -> None:
+    values = breakdown.counts[name]
     if value in values or len(values) < MOST_VALUES:
         sums = values.setdefault(value, [0] * len(STATUSES))
     else:
-        sums = kept.others.setdefault(name, [0] * len(STATUSES))
+        sums = breakdown.others.setdefault(name, [0] * len(STATUSES))
     sums[STATUSES.index(status)] += count
 
 
-def _add_reporting(kept: Breakdown, through: int) -> None:
+def _add_reporting(breakdown: Breakdown, through: int) -> None:
     """Add how many recipients can report, only for the values whose results are kept."""
-    after = kept.counted_through
-    groups = bool(kept.run.split)
+    after = breakdown.counted_through
+    groups = bool(breakdown.run.split)
     for by, value, event, count in reporting(
-        kept.run_id, after=after, through=through, groups=groups
+        breakdown.run_id, after=after, through=through, groups=groups
     ):
-        of_all = kept.reporting.setdefault(by, {})
-        if by and value not in kept.counts.get(by, {}):
+        of_all = breakdown.reporting.setdefault(by, {})
+        if by and value not in breakdown.counts.get(by, {}):
             continue
         sums = of_all.setdefault(value, {}) if by else of_all
         sums[str(event)] = sums.get(str(event), 0) + count
-    kept.reporting["through"] = through
+    breakdown.reporting["through"] = through
 
 
-def _shorten(kept: Breakdown) -> None:
+def _shorten(breakdown: Breakdown) -> None:
     """Keep the largest values of each breakdown; add up the smaller ones as “others”."""
-    for name, values in kept.counts.items():
+    for name, values in breakdown.counts.items():
         largest_first = sorted(values.items(), key=lambda item: (-sum(item[1]), item[0]))
-        kept.counts[name] = dict(largest_first[:SHOWN_VALUES])
-        known = kept.reporting.get(name, {}).items()
-        kept.reporting[name] = {value: of for value, of in known if value in kept.counts[name]}
+        breakdown.counts[name] = dict(largest_first[:SHOWN_VALUES])
+        known = breakdown.reporting.get(name, {}).items()
+        breakdown.reporting[name] = {
+            value: numbers for value, numbers in known if value in breakdown.counts[name]
+        }
         for _, sums in largest_first[SHOWN_VALUES:]:
-            before = kept.others.get(name, [0] * len(STATUSES))
-            kept.others[name] = [a + b for a, b in zip(before, sums, strict=True)]
+            before = breakdown.others.get(name, [0] * len(STATUSES))
+            breakdown.others[name] = [a + b for a, b in zip(before, sums, strict=True)]

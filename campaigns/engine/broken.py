@@ -18,14 +18,14 @@ LONGEST = 300
 
 def find_rules_problem(run: Run) -> str:
     """What is wrong with the run's rules, in the current language; empty: nothing."""
-    found = rules.problems(run.rules, AS_KEPT)
-    return str(found[0])[:LONGEST] if found else ""
+    problems = rules.problems(run.rules, AS_KEPT)
+    return str(problems[0])[:LONGEST] if problems else ""
 
 
 def find_text_problem(run: Run) -> str:
     """Which limit one of its texts exceeds; empty: none. The limit may be newer than the run."""
-    each = (source for content in texts_of(run).values() for source in sources(content))
-    return next(filter(None, map(too_much, each)), "")
+    texts = (source for content in texts_of(run).values() for source in sources(content))
+    return next(filter(None, map(too_much, texts)), "")
 
 
 ASKED = {"rules_broken": find_rules_problem, "text_broken": find_text_problem}

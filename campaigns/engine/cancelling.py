@@ -29,7 +29,7 @@ def close_the_rest(run: Run, now: datetime) -> None:
     Workers hand back leased chunks within two seconds; a later call closes these.
     """
     free_lapsed(run)
-    for chunk in _closable(run)[:CHUNKS_AT_ONCE]:
+    for chunk in _lock_closable_chunks(run)[:CHUNKS_AT_ONCE]:
         close(run, chunk, now)
     if not run.chunks.exclude(state=Chunk.State.CLOSED).exists():
         unended = Run.driven.filter(pk=run.pk, finished_at__isnull=True)
@@ -43,10 +43,10 @@ def goes_on(run_id: int) -> bool:
     with transaction.atomic():
         cancelled = Run.driven.filter(pk=run_id, state=Run.State.CANCELLED, finished_at=None)
         run = cancelled.select_for_update(skip_locked=True, no_key=True).first()
-        return run is not None and bool(_closable(run)[:1])
+        return run is not None and bool(_lock_closable_chunks(run)[:1])
 
 
-def _closable(run: Run) -> QuerySet[Chunk]:
+def _lock_closable_chunks(run: Run) -> QuerySet[Chunk]:
     """The chunks to close, in order and locked. Rows locked elsewhere are left to a later call."""
     idle = run.chunks.exclude(state__in=(Chunk.State.CLOSED, Chunk.State.LEASED))
     return idle.select_for_update(skip_locked=True).order_by("number")
@@ -137,17 +137,17 @@ ORDER BY closed.seq
 
 def close(run: Run, chunk: Chunk, now: datetime) -> None:
     """Write an outcome for every recipient of the chunk that has none, and close the chunk."""
-    why = {"skipped": Reason.CANCELLED, "unknown": Reason.CUT_SHORT}
-    counts = _written(EVERYBODY + SUMS, run, chunk, now, why)
-    _add_up(chunk, why, counts)
+    reasons = {"skipped": Reason.CANCELLED, "unknown": Reason.CUT_SHORT}
+    counts = _write_endings(EVERYBODY + SUMS, run, chunk, now, reasons)
+    _add_up(chunk, reasons, counts)
 
 
 def give_up(run: Run, chunk: Chunk, now: datetime) -> None:
     """Close messages that crashed too many workers, in one SQL statement: reading them in Python
     may be what crashes."""
-    why = {"skipped": Reason.CRASHED_WORKERS, "unknown": Reason.INTERRUPTED}
-    ended = [Ending(*row) for row in _written(EVERYBODY + EACH, run, chunk, now, why)]
-    _add_up(chunk, why, [(one.status, FIRST, 1) for one in ended])
+    reasons = {"skipped": Reason.CRASHED_WORKERS, "unknown": Reason.INTERRUPTED}
+    ended = [Ending(*row) for row in _write_endings(EVERYBODY + EACH, run, chunk, now, reasons)]
+    _add_up(chunk, reasons, [(ending.status, FIRST, 1) for ending in ended])
     endings.tell(run, ended, now)
 
 
@@ -157,23 +157,25 @@ def close_call(run: Run, chunk: Chunk, call: int, now: datetime) -> list[Ending]
     The caller has locked the chunk's row: until the commit no worker claims the chunk or opens a
     window.
     """
-    why = {"skipped": Reason.CANCELLED, "unknown": Reason.CUT_SHORT}
+    reasons = {"skipped": Reason.CANCELLED, "unknown": Reason.CUT_SHORT}
     idle = chunk.state != Chunk.State.LEASED
     of_call = {"call": call, "idle": idle, "far_off": FAR_OFF}
-    ended = [Ending(*row) for row in _written(OF_CALL + EACH, run, chunk, now, why, **of_call)]
+    ended = [
+        Ending(*row) for row in _write_endings(OF_CALL + EACH, run, chunk, now, reasons, **of_call)
+    ]
     if ended:
         is_done = idle and chunk.waiting == len(ended)
-        _add_up(chunk, why, [("skipped", FIRST, len(ended))], closes=is_done)
+        _add_up(chunk, reasons, [("skipped", FIRST, len(ended))], closes=is_done)
         endings.tell(run, ended, now)
     return ended
 
 
-def _written(
-    statement: str, run: Run, chunk: Chunk, now: datetime, why: dict[str, Reason], **more: Any
+def _write_endings(
+    statement: str, run: Run, chunk: Chunk, now: datetime, reasons: dict[str, Reason], **more: Any
 ) -> list[tuple[Any, ...]]:
     values: dict[str, Any] = {"chunk": chunk.pk, "run": run.pk, "attempt": chunk.attempt}
     values |= {"first": chunk.first_seq, "last": chunk.last_seq, "now": now}
-    values |= {"revision": run.revision, **{name: str(reason) for name, reason in why.items()}}
+    values |= {"revision": run.revision, **{name: str(reason) for name, reason in reasons.items()}}
     values |= more
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
@@ -182,7 +184,7 @@ def _written(
 
 
 def _add_up(
-    chunk: Chunk, why: dict[str, Reason], counts: list[tuple[Any, ...]], *, closes: bool = True
+    chunk: Chunk, reasons: dict[str, Reason], counts: list[tuple[Any, ...]], *, closes: bool = True
 ) -> None:
     closed, revisions = Counter[str](), Counter[str](chunk.revisions)
     for status, revision, count in counts:
@@ -190,7 +192,7 @@ def _add_up(
         if revision > FIRST:
             revisions[key_of(revision, status)] += count
     skipped, unknown = closed["skipped"], closed["unknown"]
-    for reason, count in ((why["skipped"], skipped), (why["unknown"], unknown)):
+    for reason, count in ((reasons["skipped"], skipped), (reasons["unknown"], unknown)):
         if count:
             chunk.reasons[reason.value] = chunk.reasons.get(reason, 0) + count
     closed_too: dict[str, Any] = {"state": Chunk.State.CLOSED, "not_before": None}

@@ -71,8 +71,8 @@ def sweep(now: datetime) -> list[int]:
     unfinished = Run.driven.filter(finished_at__isnull=True)
     moving = unfinished.exclude(state=Run.State.SCHEDULED)
     in_order = (moving.order_by("pk"), breakdowns.uncounted(), prior_recipients.runs_to_index())
-    each = (pk for runs in in_order for pk in runs.values_list("pk", flat=True))
-    return [*dict.fromkeys(each)]
+    run_ids = (pk for runs in in_order for pk in runs.values_list("pk", flat=True))
+    return [*dict.fromkeys(run_ids)]
 
 
 def advance(run_id: int, *, now: datetime) -> ReleasedWave | None:
@@ -81,20 +81,20 @@ def advance(run_id: int, *, now: datetime) -> ReleasedWave | None:
     If the process dies here: the step is not committed, and the next call does it. If it dies after
     the commit and before the ring: the chunks stay queued, and are enqueued again once stale.
     """
-    known = list(Run.driven.filter(pk=run_id).values_list("first_percent", flat=True))
-    if not known:
+    first_percents = list(Run.driven.filter(pk=run_id).values_list("first_percent", flat=True))
+    if not first_percents:
         return None  # a day of messages, which has no waves: an old task may name one
-    room = _room(run_id, now)  # asks Redis, so it comes before the lock on the run
-    if _waits_for_a_person(run_id, now) or _is_broken(run_id):
+    room = _free_capacity(run_id, now)  # asks Redis, so it comes before the lock on the run
+    if _pause_after_absence(run_id, now) or _pause_if_broken(run_id):
         return None
     freezing.go_on(run_id, now=now)
     breakdowns.go_on(run_id)
     prior_recipients.index_step(run_id)
-    if known != [None]:
+    if first_percents != [None]:
         count_who_can_tell(run_id)
     wrong_items.go_on(run_id)
     with transaction.atomic():
-        run = _locked(run_id)
+        run = _lock_run(run_id)
         if run.state in LEAVING:
             return _send_on(run, now, room)
         if step := STEPS.get(Run.State(run.state)):
@@ -102,15 +102,15 @@ def advance(run_id: int, *, now: datetime) -> ReleasedWave | None:
         return None
 
 
-def _waits_for_a_person(run_id: int, now: datetime) -> bool:
+def _pause_after_absence(run_id: int, now: datetime) -> bool:
     with transaction.atomic():
-        return absence.pause_after_absence(_locked(run_id), now)
+        return absence.pause_after_absence(_lock_run(run_id), now)
 
 
-def _is_broken(run_id: int) -> bool:
+def _pause_if_broken(run_id: int) -> bool:
     """Pause the run if one of its texts can no longer be used. Returns whether it was paused."""
     with suppress(Run.InvalidMove), transaction.atomic():
-        run = _locked(run_id)
+        run = _lock_run(run_id)
         moves = run.state in (Run.State.PREPARING, *LEAVING)
         if moves and (wrong := broken.find_text_problem(run)):
             run.pause(Cause.BROKEN, details.make("text_broken", problem=wrong))
@@ -118,7 +118,7 @@ def _is_broken(run_id: int) -> bool:
     return False
 
 
-def _locked(run_id: int) -> Run:
+def _lock_run(run_id: int) -> Run:
     # `no_key`: workers write windows that refer to the run, and must not wait for this lock.
     return Run.driven.select_for_update(no_key=True).get(pk=run_id)
 
@@ -147,7 +147,7 @@ def give_up(run_id: int, error: Exception) -> None:
 def _send_on(run: Run, now: datetime, room: Capacity) -> ReleasedWave | None:
     free_lapsed(run)
     _free_lost_chunks(run, now)
-    _free_held(run)
+    _free_held_chunks(run)
     open_chunks = run.chunks.exclude(state=Chunk.State.CLOSED)
     if part := held(run):  # then the rest is not due yet
         open_chunks = open_chunks.filter(follows=False)
@@ -175,9 +175,9 @@ STUCK = {Chunk.State.QUARANTINED, Chunk.State.HELD}
 
 def _ask_a_person(run: Run, stuck: QuerySet[Chunk]) -> None:
     """Pause the run: only chunks are left that cannot go on without a person's decision."""
-    held = stuck.filter(state=Chunk.State.HELD)
-    if held.exists():
-        waiting = sum(chunk.waiting for chunk in held)
+    held_chunks = stuck.filter(state=Chunk.State.HELD)
+    if held_chunks.exists():
+        waiting = sum(chunk.waiting for chunk in held_chunks)
         detail = details.make("held", count=waiting, platforms=run.held_platforms)
         run.pause(Cause.PLATFORM_KEY, detail)
     else:
@@ -187,17 +187,17 @@ def _ask_a_person(run: Run, stuck: QuerySet[Chunk]) -> None:
 def _free_lost_chunks(run: Run, now: datetime) -> None:
     """Free chunks whose task was lost: queued a while ago, with no living worker on this run."""
     if not worked_on(run):
-        lost = run.chunks.filter(state=Chunk.State.QUEUED, queued_at__lt=now - _patience(run))
+        lost = run.chunks.filter(state=Chunk.State.QUEUED, queued_at__lt=now - _max_queued_for(run))
         run.chunks.filter(pk__in=unlocked(lost)).update(state=Chunk.State.WAITING)
 
 
-def _free_held(run: Run) -> None:
+def _free_held_chunks(run: Run) -> None:
     """Free held chunks: a worker that had not noticed the resume may have handed one back."""
     if not run.held_platforms:
         run.chunks.filter(state=Chunk.State.HELD).update(state=Chunk.State.WAITING)
 
 
-def _patience(run: Run) -> timedelta:
+def _max_queued_for(run: Run) -> timedelta:
     """How long a chunk may stay queued before its task counts as lost.
 
     The time doubles with each unanswered wave in a row: with all workers down, a new task every
@@ -214,24 +214,28 @@ def _next_wave(run: Run, now: datetime, room: Capacity) -> ReleasedWave | None:
     more = room.chunks - busy
     if more < busy:
         return None  # refill once half is done: a chord of one chunk costs as much as one of fifty
-    due = run.chunks.filter(
+    due_chunks = run.chunks.filter(
         Q(not_before__isnull=True) | Q(not_before__lte=now), state=Chunk.State.WAITING
     )
     # A worker that vanished while writing a chunk blocks only that chunk, not the wave.
-    ordered = recovery_probe.freshest_first(due, now) if room.fcm_fails else due.order_by("number")
+    ordered = (
+        recovery_probe.freshest_first(due_chunks, now)
+        if room.fcm_fails
+        else due_chunks.order_by("number")
+    )
     free = ordered.select_for_update(skip_locked=True, no_key=True)
-    chosen = list(free.values_list("number", flat=True)[: min(WAVE, more)])
-    if not chosen:
+    chosen_numbers = list(free.values_list("number", flat=True)[: min(WAVE, more)])
+    if not chosen_numbers:
         return None
     wave = 1 + (run.waves.aggregate(last=Max("number"))["last"] or 0)
-    Wave.objects.create(run=run, number=wave, chunks=len(chosen), rung_at=now)
-    run.chunks.filter(number__in=chosen).update(
+    Wave.objects.create(run=run, number=wave, chunks=len(chosen_numbers), rung_at=now)
+    run.chunks.filter(number__in=chosen_numbers).update(
         state=Chunk.State.QUEUED, queued_at=now, wave=wave, not_before=None
     )
-    return ReleasedWave(run.pk, run.epoch, wave, chosen)
+    return ReleasedWave(run.pk, run.epoch, wave, chosen_numbers)
 
 
-def _room(run_id: int, now: datetime) -> Capacity:
+def _free_capacity(run_id: int, now: datetime) -> Capacity:
     """How many chunks of this run may be enqueued or in work now.
 
     A slow campaign gets only the workers that its rate can use; a slow project gets a short queue.
@@ -242,15 +246,15 @@ def _room(run_id: int, now: datetime) -> Capacity:
     if allowed.limit is gate.Limit.FAILING and now < run.deadline:
         may_try = allowed.until is None or allowed.until < now + NEXT_SWEEP
         return Capacity(int(may_try), fcm_fails=True)
-    if run.is_rehearsal and _others_leave(run):
+    if run.is_rehearsal and _is_campaign_sending(run):
         return Capacity(1)
-    if asked := [rate for rate in (run.own_rate, run.safe_rate) if rate is not None]:
-        return Capacity(min(OUTSTANDING, math.ceil(min(asked) / ONE_WORKER)))
+    if rates := [rate for rate in (run.own_rate, run.safe_rate) if rate is not None]:
+        return Capacity(min(OUTSTANDING, math.ceil(min(rates) / ONE_WORKER)))
     ahead = AHEAD_SECONDS * gate.full_rate(run.project)
-    return Capacity(min(OUTSTANDING, math.ceil(ahead / _size_of_chunks(run))))
+    return Capacity(min(OUTSTANDING, math.ceil(ahead / _chunk_size(run))))
 
 
-def _size_of_chunks(run: Run) -> int:
+def _chunk_size(run: Run) -> int:
     chunks = run.chunks.order_by("number")
     if run.first_percent is not None:  # chunks of a first part are smaller
         chunks = run.chunks.order_by(F("first_seq") - F("last_seq"))
@@ -258,7 +262,7 @@ def _size_of_chunks(run: Run) -> int:
     return first.size if first else SMALLEST
 
 
-def _others_leave(run: Run) -> bool:
+def _is_campaign_sending(run: Run) -> bool:
     """Whether a campaign of the project is sending: then a rehearsal gets one worker only."""
     return Run.objects.filter(project=run.project_id, state=Run.State.SENDING).exists()
 

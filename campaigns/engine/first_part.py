@@ -35,13 +35,13 @@ def step(run: Run, part: FirstPart, now: datetime, *, sent: bool) -> None:
     same.
     """
     if {Cause.FIRST_PART, Cause.NO_WINNER} & set(run.overruled):
-        found = _tried(run)
-        _send_as_planned(run, part, winner.find_winner(found), so_far=winner.best(found or []))
+        tried = _count_variants(run)
+        _send_as_planned(run, part, winner.find_winner(tried), so_far=winner.best(tried or []))
         part.let_go(Decision.PERSON, figures_of(part).as_dict(), now)
     elif sent and part.sent_at is None:
         FirstPart.objects.filter(pk=part.pk).update(sent_at=now)
     elif sent and _is_over(part, now):
-        _judge(run, part, now)
+        _judge_first_part(run, part, now)
 
 
 def _is_over(part: FirstPart, now: datetime) -> bool:
@@ -49,27 +49,27 @@ def _is_over(part: FirstPart, now: datetime) -> bool:
     return part.judges_at is not None and part.judges_at <= now and part.known is not None
 
 
-def _judge(run: Run, part: FirstPart, now: datetime) -> None:
+def _judge_first_part(run: Run, part: FirstPart, now: datetime) -> None:
     figures, terms = figures_of(part), Terms.of(run)
     judged = {"judged_at": now, "figures": figures.as_dict()}
     FirstPart.objects.filter(pk=part.pk).update(**judged)
     if wrong := missed(figures, terms):
         run.pause(Cause.FIRST_PART, in_words.detail_of(part.devices, figures, terms, wrong))
     else:
-        _go_on(run, part, now)
+        _send_to_rest(run, part, now)
     hit("first_judged")
 
 
-def _go_on(run: Run, part: FirstPart, now: datetime) -> None:
+def _send_to_rest(run: Run, part: FirstPart, now: datetime) -> None:
     """Send to the rest, as the first part is good enough; or pause to ask for a winner.
 
     The rest gets the winning variant. Without a winner, the campaign's `no_winner` decides.
     """
-    found, decision = _tried(run), Decision.GOOD
-    variant = winner.find_winner(found)
+    tried, decision = _count_variants(run), Decision.GOOD
+    variant = winner.find_winner(tried)
     if run.tries_variants and run.winner is None and variant is None:
         if run.no_winner == Run.NoWinner.ASK:
-            code = "no_winner_sure" if found is not None else "no_winner_counted"
+            code = "no_winner_sure" if tried is not None else "no_winner_counted"
             run.pause(Cause.NO_WINNER, details.make(code))
             return
         decision = Decision.UNSURE
@@ -77,7 +77,7 @@ def _go_on(run: Run, part: FirstPart, now: datetime) -> None:
     part.let_go(decision, figures_of(part).as_dict(), now)
 
 
-def _tried(run: Run) -> list[winner.Tried] | None:
+def _count_variants(run: Run) -> list[winner.Tried] | None:
     return winner.tried(run, seconds=winner.COUNTING_SECONDS) if run.tries_variants else None
 
 
@@ -87,14 +87,14 @@ def _send_as_planned(run: Run, part: FirstPart, variant: int | None, so_far: int
     If a person was asked and resumed without a choice, the rest gets the best variant so far.
     """
     if variant is None and run.no_winner == Run.NoWinner.SPLIT:
-        _share_out(run, part)
+        _draw_variants_for_rest(run, part)
     elif variant is None and run.no_winner == Run.NoWinner.ASK:
         _choose(run, so_far)
     else:
         _choose(run, variant or MAIN)
 
 
-def _share_out(run: Run, part: FirstPart) -> None:
+def _draw_variants_for_rest(run: Run, part: FirstPart) -> None:
     """Give each person of the rest a random variant, as in the first part."""
     groups = split.split_of_run(run)
     if not run.tries_variants or run.winner is not None or groups is None:
@@ -117,17 +117,17 @@ def _choose(run: Run, variant: int | None) -> None:
         run.winner = variant
 
 
-def _best_so_far(run: Run) -> int | None:
+def _best_variant_so_far(run: Run) -> int | None:
     """The best variant so far, for a person who names none.
 
     Raises Run.InvalidMove if the variants cannot be counted in time.
     """
     if not run.tries_variants or run.winner is not None:
         return None
-    found = winner.tried(run)  # within the time limit of a page
-    if found is None:
+    tried = winner.tried(run)  # within the time limit of a page
+    if tried is None:
         raise Run.InvalidMove(gettext("The variants could not be counted in time. Name one."))
-    return winner.best(found)
+    return winner.best(tried)
 
 
 def go_on(run: Run, variant: int | None = None) -> int:
@@ -147,5 +147,5 @@ def go_on(run: Run, variant: int | None = None) -> int:
         part = held(locked)
         if part is None or locked.state != Run.State.SENDING:
             return 0
-        _choose(locked, _best_so_far(locked) if variant is None else variant)
+        _choose(locked, _best_variant_so_far(locked) if variant is None else variant)
         return part.let_go(Decision.PERSON, figures_of(part).as_dict(), clock.now())

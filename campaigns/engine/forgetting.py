@@ -50,19 +50,21 @@ def needed(project_id: int) -> set[int]:
     run 7” would match everybody.
     """
     going_on = series.going_on(project_id)
-    trees = [*_trees(project_id), *(run.rules for run in going_on)]
+    trees = [*_rule_trees(project_id), *(run.rules for run in going_on)]
     named = {pk for tree in trees for sort, pk in rules.named_in(tree) if sort == "run"}
-    asked = [leaf for tree in trees for leaf in leaves(tree) if leaf["field"] == past.FIELD]
-    sound = [leaf["value"] for leaf in asked if not rules.problems(leaf, AS_KEPT)]
-    meant = {pk for value in sound for pk in asked_for(project_id, value)}
-    return named | meant | {run.pk for run in going_on}
+    leaves_on_runs = [
+        leaf for tree in trees for leaf in leaves(tree) if leaf["field"] == past.FIELD
+    ]
+    valid_values = [leaf["value"] for leaf in leaves_on_runs if not rules.problems(leaf, AS_KEPT)]
+    asked_runs = {pk for value in valid_values for pk in asked_for(project_id, value)}
+    return named | asked_runs | {run.pk for run in going_on}
 
 
-def _trees(project_id: int) -> list[Any]:
-    there = Audience.objects.filter(project=project_id)
-    saved = there.filter(kind=Audience.Kind.RULES).values_list("rules", flat=True)
-    filling: Any = there.exclude(filling=None).values_list("filling", flat=True)
-    return [*saved, *(one["rules"] for one in filling if "rules" in one)]
+def _rule_trees(project_id: int) -> list[Any]:
+    audiences = Audience.objects.filter(project=project_id)
+    saved = audiences.filter(kind=Audience.Kind.RULES).values_list("rules", flat=True)
+    filling: Any = audiences.exclude(filling=None).values_list("filling", flat=True)
+    return [*saved, *(filling_list["rules"] for filling_list in filling if "rules" in filling_list)]
 
 
 def forget(run: Run, *, by: str, now: datetime) -> None:

@@ -95,9 +95,9 @@ def try_lock(run_id: int) -> bool:
 
 def _begin(run: Run, now: datetime) -> None:
     """Freeze the first part and start sending. For all but the largest projects it is everybody."""
-    if gone := hold_lists(run.project_id, run.rules):
+    if deleted_lists := hold_lists(run.project_id, run.rules):
         # A deleted list has no members: people it should leave out would get the message.
-        run.pause(Cause.BROKEN, details.make("list_gone", lists=sorted(gone)))
+        run.pause(Cause.BROKEN, details.make("list_gone", lists=sorted(deleted_lists)))
         return
     try:
         run.rules = drawn(run.project_id, settled(run.project_id, run.rules))
@@ -117,8 +117,8 @@ def _begin(run: Run, now: datetime) -> None:
     ledger.refuse_twice(RECIPIENTS, run.pk)
     for table in TABLES:
         ledger.attach_partition(table, run.pk)
-    kept = {name: getattr(run, name) for name in ("rules", "seen_since", "split", "opens_rate")}
-    _keep(run, part, unfrozen=_rest(part, ids), started_at=_started_at(now), **kept)
+    settings = {name: getattr(run, name) for name in ("rules", "seen_since", "split", "opens_rate")}
+    _keep(run, part, unfrozen=_unfrozen_rest(part, ids), started_at=_started_at(now), **settings)
 
 
 def _started_at(now: datetime) -> Greatest:
@@ -145,10 +145,10 @@ def _set_rate_from_open_limit(run: Run, now: datetime) -> bool:
 def _add(run: Run) -> None:
     ids = range(run.unfrozen.lower, run.unfrozen.upper)
     part = _freeze_devices(run, ids)
-    _keep(run, part, unfrozen=_rest(part, ids))
+    _keep(run, part, unfrozen=_unfrozen_rest(part, ids))
 
 
-def _rest(part: Part, ids: range) -> Range[int] | None:
+def _unfrozen_rest(part: Part, ids: range) -> Range[int] | None:
     return None if part.next is None else Range(part.next, ids.stop)
 
 
@@ -161,8 +161,8 @@ def _keep(run: Run, part: Part, **values: object) -> None:
     planned = Coalesce("planned", 0) + part.recipients
     if part.groups:
         values["split"] = {**run.split, **part.groups}
-    going = (Run.State.PREPARING, *LEAVING, Run.State.PAUSED)
-    kept = Run.driven.filter(pk=run.pk, state__in=going).update(
+    states = (Run.State.PREPARING, *LEAVING, Run.State.PAUSED)
+    saved = Run.driven.filter(pk=run.pk, state__in=states).update(
         state=Case(sends, default=F("state")),
         planned=planned,
         people=part.people,
@@ -170,7 +170,7 @@ def _keep(run: Run, part: Part, **values: object) -> None:
         evaluated_at=Now() if part.next is None else None,
         **values,
     )
-    if not kept:
+    if not saved:
         raise Run.InvalidMove
     if "started_at" in values:
         run.refresh_from_db()
@@ -186,13 +186,13 @@ def _freeze_devices(run: Run, ids: range) -> Part:
 
 
 def _freeze(run: Run, ids: range) -> Part:
-    known = run.planned or 0
+    earlier_count = run.planned or 0
     # A sample is drawn from everybody in one part.
     following = None if sampling.of_run(run) else _begin_of_next(run, ids)
     recipients = _write_recipients(run, range(ids.start, following or ids.stop))
     if run.first_percent is None:  # else it is done for all parts together
-        _keep_places(run, known)
-        _cut(run, range(known + 1, known + recipients + 1))
+        _keep_places(run, earlier_count)
+        _cut(run, range(earlier_count + 1, earlier_count + recipients + 1))
     people = _people_of(run, whole=following is None)
     of_all = _hash_of(run) if following is None else ""
     groups = _groups_of(run) if following is None else {}
@@ -200,24 +200,24 @@ def _freeze(run: Run, ids: range) -> Part:
     return Part(recipients, people, following, of_all, groups)
 
 
-def _keep_places(run: Run, known: int) -> None:
+def _keep_places(run: Run, earlier_count: int) -> None:
     """Reserve frequency-cap places for the part's people.
 
     Runs of higher precedence get places for the people they will reach. This run gets places if a
     run of lower precedence is under way.
     """
-    ours = f"SELECT contact_id FROM {ledger.partition(RECIPIENTS, run.pk)} WHERE seq > %s"
+    people_sql = f"SELECT contact_id FROM {ledger.partition(RECIPIENTS, run.pk)} WHERE seq > %s"
     now, last = timezone.now(), run.local_time.last if run.local_time else None
     above = reserved_places.higher_runs(run.project_id, run.precedence, run.caps, now, last=last)
     has_below = reserved_places.has_below(run)
     if above or has_below:
         reserved_places.take_turns(run.project_id)
     if has_below:
-        reserved_places.keep(run.pk, f"{ours} AND {GETS_IT}", [known])
+        reserved_places.keep(run.pk, f"{people_sql} AND {GETS_IT}", [earlier_count])
     for other in above:
-        theirs = people_of(other)
-        both = f"SELECT * FROM ({theirs.sql}) theirs WHERE contact_id IN ({ours})"
-        reserved_places.keep(other.pk, both, [*theirs.params, known])
+        audience = people_of(other)
+        both = f"SELECT * FROM ({audience.sql}) theirs WHERE contact_id IN ({people_sql})"
+        reserved_places.keep(other.pk, both, [*audience.params, earlier_count])
 
 
 def _freeze_whole(run: Run, ids: range) -> Part:
@@ -251,14 +251,14 @@ def _cut_drawn(run: Run, parts: list[range]) -> None:
 
 def _cut(run: Run, seqs: range, *, follows: bool = False) -> None:
     size = size_for(len(seqs))
-    held: dict[str, Any] = {"follows": True, "not_before": HELD_UNTIL} if follows else {}
+    hold: dict[str, Any] = {"follows": True, "not_before": HELD_UNTIL} if follows else {}
     Chunk.objects.bulk_create(
         Chunk(
             run=run,
             number=number,
             first_seq=first,
             last_seq=min(first + size, seqs.stop) - 1,
-            **held,
+            **hold,
         )
         for number, first in enumerate(seqs[::size], start=1 + run.chunks.count())
     )
@@ -283,17 +283,17 @@ def _begin_of_next(run: Run, ids: range) -> int | None:
             " ORDER BY id OFFSET %s LIMIT 1",
             [run.project_id, ids.start, ids.stop, DEVICES_AT_ONCE],
         )
-        found = cursor.fetchone()
-    return found[0] if found else None
+        row = cursor.fetchone()
+    return row[0] if row else None
 
 
 def _write_recipients(run: Run, ids: range) -> int:
     table = ledger.partition(RECIPIENTS, run.pk)
-    found = _found(run, ids)
+    devices = _found(run, ids)
     if cut := at_most.only(run.rules):
-        found = at_most.trimmed(found, cut, table)
+        devices = at_most.trimmed(devices, cut, table)
     if rehearsal := sampling.of_run(run):
-        return sampling.write(run, rehearsal, found)
+        return sampling.write(run, rehearsal, devices)
     groups = split.split_of_run(run)
     group = (groups.rest if run.tries_variants else groups.group) if groups else "NULL"
     by_best_hour = run.local_time is not None and run.local_time.best_hour
@@ -307,8 +307,8 @@ def _write_recipients(run: Run, ids: range) -> int:
             " variant, best_hour, opened_then, opened)"
             f" SELECT %s, %s + row_number() OVER (ORDER BY {draw.order_of(run)}), contact_id,"
             f" device_id, platform, locale, timezone, app_version, {group},"
-            f" best_hour, opened_then, opened FROM ({found.sql}) found {best}",
-            [run.pk, run.planned or 0, *found.params],
+            f" best_hour, opened_then, opened FROM ({devices.sql}) found {best}",
+            [run.pk, run.planned or 0, *devices.params],
         )
         written: int = cursor.rowcount
     return written
@@ -317,7 +317,7 @@ def _write_recipients(run: Run, ids: range) -> int:
 def _found(run: Run, ids: range) -> Sql:
     """SQL for the part's devices whose people match, with their place if the audience is limited
     to a number of people."""
-    where, new = compile_tree(_of_part(run, ids)), _not_yet_received(run)
+    where, new = compile_tree(_rules_for_part(run, ids)), _not_yet_received(run)
     cut = at_most.only(run.rules)
     place = at_most.place_of(cut) if cut else Sql("NULL")
     select = (
@@ -336,7 +336,7 @@ def _not_yet_received(run: Run) -> Sql:
     return Sql(*prior_recipients.not_received(run.campaign_id, except_run=run.pk))
 
 
-def _of_part(run: Run, ids: range) -> dict[str, Any]:
+def _rules_for_part(run: Run, ids: range) -> dict[str, Any]:
     """The run's rules, with rules on past runs already answered for the part's people.
 
     Only if the people's ids lie close together, as they do if they were written with their devices.
@@ -360,11 +360,11 @@ def _people_of(run: Run, *, whole: bool) -> int:
     """Count the people so far. Once everybody is frozen, count all anew: a person's devices may be
     in several parts."""
     recipients = ledger.partition(RECIPIENTS, run.pk)
-    known = 0 if whole else run.planned or 0
+    earlier_count = 0 if whole else run.planned or 0
     with connection.cursor() as cursor:
         cursor.execute(f"ANALYZE {recipients}")
         cursor.execute(
-            f"SELECT count(DISTINCT contact_id) FROM {recipients} WHERE seq > %s", [known]
+            f"SELECT count(DISTINCT contact_id) FROM {recipients} WHERE seq > %s", [earlier_count]
         )
         people: int = cursor.fetchone()[0]
     return people if whole else (run.people or 0) + people

@@ -11,11 +11,11 @@ from notifications.people.project import Project
 
 
 def reported(project: Project, level: float) -> Load:
-    return load.report(project, level, plan=_plan(project))
+    return load.report(project, level, plan=_planned_rate(project))
 
 
-def _plan(project: Project) -> float:
+def _planned_rate(project: Project) -> float:
     """Messages per second planned by the project's sending runs, at most its full rate."""
     full = full_rate(project)
-    asked = [run.own_rate or full for run in at_work(project.pk).only(*OWN_PACE)]
-    return min(full, sum(asked)) if asked else full
+    rates = [run.own_rate or full for run in at_work(project.pk).only(*OWN_PACE)]
+    return min(full, sum(rates)) if rates else full

@@ -42,50 +42,50 @@ class Due:
         self.ends_at = time.monotonic() + seconds
         # Seconds until more of the due messages may be taken; None: there are no more.
         self.ripens_in: float | None = None
-        self._days: dict[int, Run] = {}
+        self._open_runs: dict[int, Run] = {}
         self._looked_at = time.monotonic()
 
     def __iter__(self) -> Iterator[Claim]:
-        found = True
-        while found:
+        found_any = True
+        while found_any:
             waits = retry_during_outage(due.waits)
             self.ripens_in = min(waits.values(), default=None)
-            found = False
-            for run in self._of([run_id for run_id, wait in waits.items() if not wait]):
-                if taken := _taken(run):
-                    found = True
-                    yield taken
+            found_any = False
+            for run in self._runs_of_days([run_id for run_id, wait in waits.items() if not wait]):
+                if claim := _take_chunk(run):
+                    found_any = True
+                    yield claim
             if time.monotonic() > self.ends_at:
                 return
 
-    def _of(self, ripe: list[int]) -> list[Run]:
+    def _runs_of_days(self, ripe: list[int]) -> list[Run]:
         """The runs of the day with these ids, at most LOOK_EVERY old."""
         is_old = time.monotonic() > self._looked_at + LOOK_EVERY
-        if is_old or not self._days.keys() >= set(ripe):
+        if is_old or not self._open_runs.keys() >= set(ripe):
             self._looked_at = time.monotonic()
-            self._days = {run.pk: run for run in _days()}
-        return [self._days[run_id] for run_id in ripe if run_id in self._days]
+            self._open_runs = {run.pk: run for run in _open_runs()}
+        return [self._open_runs[run_id] for run_id in ripe if run_id in self._open_runs]
 
 
 def next_of_many() -> Claim | None:
     """Claim a chunk of messages to many people, from a random project; None: there is none."""
-    days = _days()
+    days = _open_runs()
     random.shuffle(days)
-    return next((taken for run in days if (taken := _taken(run, bulk=True))), None)
+    return next((claim for run in days if (claim := _take_chunk(run, bulk=True))), None)
 
 
-def _days() -> list[Run]:
+def _open_runs() -> list[Run]:
     return retry_during_outage(lambda: list(day.open_runs().select_related("project")))
 
 
-def _taken(run: Run, *, bulk: bool = False) -> Claim | None:
+def _take_chunk(run: Run, *, bulk: bool = False) -> Claim | None:
     return retry_during_outage(lambda: take(run, of_messages.keep, bulk=bulk))
 
 
 def many_wait() -> bool:
     """Whether messages to many people are due or must be tried again."""
-    due = Message.objects.filter(state=Message.State.WAITING, bulk=True, at__lte=Now())
-    return due.exists() or _open_chunks(bulk=True).exists()
+    due_messages = Message.objects.filter(state=Message.State.WAITING, bulk=True, at__lte=Now())
+    return due_messages.exists() or _open_chunks(bulk=True).exists()
 
 
 def unfold(*, seconds: float) -> bool:
@@ -112,9 +112,9 @@ def due_soon() -> list[float]:
 
 def _open_chunks(*, bulk: bool) -> QuerySet[Chunk]:
     """Open chunks due before the next sweep: not those that wait for quiet hours to end."""
-    due = Q(not_before=None) | Q(not_before__lte=Now() + NEXT_SWEEP)
+    is_due = Q(not_before=None) | Q(not_before__lte=Now() + NEXT_SWEEP)
     waiting = (Chunk.State.WAITING, Chunk.State.QUEUED)
-    return Chunk.objects.filter(due, run__in=day.open_runs(), bulk=bulk, state__in=waiting)
+    return Chunk.objects.filter(is_due, run__in=day.open_runs(), bulk=bulk, state__in=waiting)
 
 
 # --- Cancelling -----------------------------------------------------------------------------------
@@ -140,8 +140,8 @@ def cancel(head: Message) -> bool:
     goes on.
     """
     stopped = many.cancel(head)
-    taken = many.of_call(head).filter(state=Message.State.TAKEN)
-    within = taken.aggregate(first=Min("first_seq"), last=Max("last_seq"))
+    taken_messages = many.of_call(head).filter(state=Message.State.TAKEN)
+    within = taken_messages.aggregate(first=Min("first_seq"), last=Max("last_seq"))
     if within["last"] is None:
         return stopped
     run, number = Run.every.select_related("project").get(pk=head.run_id), 0
@@ -155,14 +155,14 @@ def cancel(head: Message) -> bool:
             chunk = behind.select_for_update(no_key=True).first()
             if chunk is None:
                 return stopped
-            stopped = _cancel_in(run, chunk, head) or stopped
+            stopped = _cancel_in_chunk(run, chunk, head) or stopped
             number = chunk.number
 
 
-def _cancel_in(run: Run, chunk: Chunk, head: Message) -> bool:
+def _cancel_in_chunk(run: Run, chunk: Chunk, head: Message) -> bool:
     ended = cancelling.close_call(run, chunk, head.number, clock.now())
     if ended:
-        numbers = [*{one.message for one in ended}]
+        numbers = [*{ending.message for ending in ended}]
         with connection.cursor() as cursor:
             cursor.execute(MARK, {"run": run.pk, "numbers": numbers})
             of_messages.withdraw(run.pk, cursor.fetchall())
@@ -175,11 +175,11 @@ def _cancel_in(run: Run, chunk: Chunk, head: Message) -> bool:
 def look_after(now: datetime) -> None:
     """Free what dead workers left behind, so that it is sent, and close days that are over."""
     for run in retry_during_outage(lambda: list(day.open_runs()), seconds=0):
-        skip_if_locked(partial(_look_after, run, now))
+        skip_if_locked(partial(_look_after_run, run, now))
     skip_if_locked(forget_keys)
 
 
-def _look_after(run: Run, now: datetime) -> None:
+def _look_after_run(run: Run, now: datetime) -> None:
     with transaction.atomic():
         free_lapsed(run)
     _give_up_quarantined(run, now)
@@ -191,6 +191,6 @@ def _give_up_quarantined(run: Run, now: datetime) -> None:
     """Close quarantined chunks, over which five workers died: no person decides about single
     messages. Open recipients are skipped, or unknown if a request may have been sent."""
     with transaction.atomic():
-        stuck = run.chunks.filter(state=Chunk.State.QUARANTINED)
-        for chunk in stuck.select_for_update(skip_locked=True):
+        quarantined = run.chunks.filter(state=Chunk.State.QUARANTINED)
+        for chunk in quarantined.select_for_update(skip_locked=True):
             cancelling.give_up(run, chunk, now)

@@ -29,24 +29,24 @@ log = logging.getLogger(__name__)
 SECONDS = 5.0  # of one pass; runs wait meanwhile
 
 
-def _look(project_id: int, before: datetime | None) -> Kept:
+def _count_kept(project_id: int, before: datetime | None) -> Kept:
     """How many recipients exist and would be removed, by the totals of their runs."""
-    there = Run.kept.filter(project=project_id, planned__isnull=False, forgotten_at=None)
+    existing = Run.kept.filter(project=project_id, planned__isnull=False, forgotten_at=None)
     ended = (
-        there.filter(finished_at__isnull=False)
+        existing.filter(finished_at__isnull=False)
         .exclude(state=Run.State.OPEN)
         .exclude(pk__in=needed(project_id))
     )
     older = ended.filter(finished_at__lt=before) if before else ended.none()
     later = ended.exclude(pk__in=older.values("pk"))
     return Kept(
-        there=there.aggregate(all=Sum("planned"))["all"] or 0,
+        there=existing.aggregate(all=Sum("planned"))["all"] or 0,
         older=older.aggregate(all=Sum("planned"))["all"] or 0,
         next_at=later.aggregate(first=Min("finished_at"))["first"],
     )
 
 
-def _remove(ends: dict[int, datetime | None]) -> Iterator[int]:
+def _forget_runs(ends: dict[int, datetime | None]) -> Iterator[int]:
     """Forget runs one at a time. A run that is locked for too long is left to the next pass."""
     for project_id, end in ends.items():
         if end is None:
@@ -60,7 +60,7 @@ def _remove(ends: dict[int, datetime | None]) -> Iterator[int]:
                 yield run.planned or 0
 
 
-LEDGER = Kind("ledger", _look, _remove)
+LEDGER = Kind("ledger", _count_kept, _forget_runs)
 ALL = (LEDGER, clearing.KIND, old_imports.KIND, inbox.KIND, outgoing.KIND)
 KINDS = {kind.name: kind for kind in ALL}
 
@@ -72,7 +72,7 @@ def go_on(*, now: datetime, seconds: float = SECONDS) -> bool:
     here: each step is done completely or not at all, and the next pass does the rest.
     """
     with _alone() as alone:
-        return alone and _pass(now, seconds)
+        return alone and _run_pass(now, seconds)
 
 
 @contextmanager
@@ -93,7 +93,7 @@ def _alone() -> Iterator[bool]:
                 cursor.execute(f"SELECT pg_advisory_unlock({key})")
 
 
-def _pass(now: datetime, seconds: float) -> bool:
+def _run_pass(now: datetime, seconds: float) -> bool:
     ends_at = time.monotonic() + seconds
     clearing.make_ahead(now=now)
     for kind in KINDS.values():

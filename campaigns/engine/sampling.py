@@ -74,14 +74,14 @@ def write(run: Run, rehearsal: Rehearsal, found: Sql) -> int:
         written, devices, people, strata = cursor.fetchone()
     rows = json.loads(strata) if isinstance(strata, str) else strata
     Rehearsal.objects.filter(pk=run.pk).update(
-        devices=devices, people=people, strata=_by_kind(rows or [])
+        devices=devices, people=people, strata=_group_strata(rows or [])
     )
     return int(written)
 
 
-def _by_kind(rows: list[list[Any]]) -> dict[str, dict[str, list[int]]]:
-    kept: dict[str, dict[str, list[int]]] = {"platform": {}, "locale": {}}
+def _group_strata(rows: list[list[Any]]) -> dict[str, dict[str, list[int]]]:
+    strata: dict[str, dict[str, list[int]]] = {"platform": {}, "locale": {}}
     for by, value, drawn, devices in rows:
-        if len(kept[by]) < SHOWN_STRATA:
-            kept[by][value] = [drawn, devices]
-    return kept
+        if len(strata[by]) < SHOWN_STRATA:
+            strata[by][value] = [drawn, devices]
+    return strata

@@ -32,7 +32,7 @@ def undecided(run: Run) -> int:
     """
     if run.state == Run.State.CANCELLED:
         return 0
-    return _sum(run, F("unknown") - _because_of(Reason.LET_BE))
+    return _sum_over_chunks(run, F("unknown") - _count_of_reason(Reason.LET_BE))
 
 
 def refused_for_the_moment(run: Run) -> int:
@@ -42,15 +42,15 @@ def refused_for_the_moment(run: Run) -> int:
     """
     if prior_recipients.later_run_started(run):
         return 0
-    return sum(_sum(run, _because_of(reason)) for reason in OF_THE_MOMENT)
+    return sum(_sum_over_chunks(run, _count_of_reason(reason)) for reason in OF_THE_MOMENT)
 
 
-def _sum(run: Run, of: Any) -> int:
+def _sum_over_chunks(run: Run, expression: Any) -> int:
     """Add up over the run's chunks: a run of millions has only thousands."""
-    return int(run.chunks.aggregate(all=Sum(of))["all"] or 0)
+    return int(run.chunks.aggregate(all=Sum(expression))["all"] or 0)
 
 
-def _because_of(reason: Reason) -> Any:
+def _count_of_reason(reason: Reason) -> Any:
     count = Cast(KeyTextTransform(str(reason), "reasons"), IntegerField())
     return Coalesce(count, 0)
 
@@ -71,8 +71,8 @@ def send_again(run: Run) -> int:
         run.reopen()
         # People who surely did not get it may be in a later run by now.
         refused = [] if prior_recipients.later_run_started(run) else OF_THE_MOMENT
-        locked = _chunks(run).select_for_update(no_key=True)
-        count = sum(_take_back(chunk, refused) for chunk in locked)
+        locked = _affected_chunks(run).select_for_update(no_key=True)
+        count = sum(_release_recipients(chunk, refused) for chunk in locked)
         transaction.set_rollback(not count)  # without any, a finished run stays finished
     if not count:
         run.refresh_from_db()
@@ -82,11 +82,13 @@ def send_again(run: Run) -> int:
 def keep_unknown(run: Run) -> int:
     """Keep the outcomes as unknown in every total, and ask nobody again. Returns how many."""
     with transaction.atomic():
-        return sum(_keep(chunk) for chunk in _chunks(run).select_for_update(no_key=True))
+        return sum(
+            _keep_unknown(chunk) for chunk in _affected_chunks(run).select_for_update(no_key=True)
+        )
 
 
-def _chunks(run: Run) -> Any:
-    worth_it = Q(unknown__gt=0) | Q(reasons__has_any_keys=[str(each) for each in OF_THE_MOMENT])
+def _affected_chunks(run: Run) -> Any:
+    worth_it = Q(unknown__gt=0) | Q(reasons__has_any_keys=[str(reason) for reason in OF_THE_MOMENT])
     return run.chunks.filter(worth_it).order_by("number")
 
 
@@ -116,7 +118,7 @@ FROM taken GROUP BY 1, 2, 3
 """
 
 
-def _take_back(chunk: Chunk, refused: Sequence[Reason]) -> int:
+def _release_recipients(chunk: Chunk, refused: Sequence[Reason]) -> int:
     values: dict[str, Any] = {"run": chunk.run_id, "chunk": chunk.pk, "attempt": chunk.attempt}
     values |= {"first": chunk.first_seq, "last": chunk.last_seq}
     values |= {"one_left": MAX_COPIES - 1, "of_the_moment": [*map(str, refused)]}
@@ -138,13 +140,13 @@ def _take_back(chunk: Chunk, refused: Sequence[Reason]) -> int:
             unknown=F("unknown") - statuses["unknown"],
             rejected=F("rejected") - statuses["rejected"],
             released=F("released") + released,
-            reasons=_without(chunk.reasons, reasons),
-            revisions=_without(chunk.revisions, revisions),
+            reasons=_subtract(chunk.reasons, reasons),
+            revisions=_subtract(chunk.revisions, revisions),
         )
     return reasons.total()
 
 
-def _keep(chunk: Chunk) -> int:
+def _keep_unknown(chunk: Chunk) -> int:
     rows = Delivery.objects.filter(
         run_id=chunk.run_id,
         seq__range=(chunk.first_seq, chunk.last_seq),
@@ -152,10 +154,10 @@ def _keep(chunk: Chunk) -> int:
     ).exclude(reason=Reason.LET_BE)
     left = Counter(rows.values_list("reason", flat=True))
     rows.update(reason=Reason.LET_BE)
-    reasons = Counter(_without(chunk.reasons, left)) + Counter({Reason.LET_BE.value: left.total()})
+    reasons = Counter(_subtract(chunk.reasons, left)) + Counter({Reason.LET_BE.value: left.total()})
     Chunk.objects.filter(pk=chunk.pk).update(reasons=dict(reasons))
     return left.total()
 
 
-def _without(sums: dict[str, int], gone: Counter[str]) -> dict[str, int]:
-    return dict(Counter(sums) - gone)
+def _subtract(sums: dict[str, int], removed: Counter[str]) -> dict[str, int]:
+    return dict(Counter(sums) - removed)

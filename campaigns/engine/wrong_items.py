@@ -34,13 +34,13 @@ def go_on(run_id: int) -> None:
     if run.chunks.exclude(state=Chunk.State.CLOSED).exists():
         return
     wrong = [reference_of(number) for number in run.replaced_runs()]
-    people = _next_who_have(run, wrong, after=0)
+    people = _next_people_with_items(run, wrong, after=0)
     while people:
         withdraw(people, wrong)
-        people = _next_who_have(run, wrong, after=people[-1])
+        people = _next_people_with_items(run, wrong, after=people[-1])
 
 
-def _next_who_have(run: Run, wrong: list[str], *, after: int) -> list[int]:
+def _next_people_with_items(run: Run, wrong: list[str], *, after: int) -> list[int]:
     fits = compile_tree(run.rules)
     statement = WHOSE.format(source=joined(run.seen_since), fits=fits.sql)
     with connection.cursor() as cursor:

@@ -49,12 +49,14 @@ def hours_of(
 ) -> Hours:
     """Sent and planned messages in these hours, the earliest first. Sent ones are kept for `KNOWN`;
     older hours show 0."""
-    went, as_of = _sent(there, [at for at in begins if now - KNOWN <= at <= now], now)
-    comes = _planned(found)
+    sent_counts, as_of = _sent_by_hour(
+        there, [at for at in begins if now - KNOWN <= at <= now], now
+    )
+    planned = _planned_by_quarter(found)
     allows = round(there.rate * HOUR.total_seconds())
     quarters = [n * QUARTER for n in range(HOUR // QUARTER)]
     hours = [
-        Hour(at, went.get(at, 0), sum(comes[at + later] for later in quarters), allows)
+        Hour(at, sent_counts.get(at, 0), sum(planned[at + later] for later in quarters), allows)
         for at in begins
     ]
     return Hours(hours, as_of)
@@ -66,25 +68,25 @@ def of_day(midnight: datetime, until: datetime) -> list[datetime]:
     return [first + n * HOUR for n in range((last - first) // HOUR)]
 
 
-def _sent(
-    there: Firebase, past: list[datetime], now: datetime
+def _sent_by_hour(
+    firebase: Firebase, hours: list[datetime], now: datetime
 ) -> tuple[dict[datetime, int], datetime]:
-    if not past:
+    if not hours:
         return {}, now
-    counts, as_of = dict.fromkeys(past, 0), now
-    for project in there.projects:
+    counts, as_of = dict.fromkeys(hours, 0), now
+    for project in firebase.projects:
         stand = sent.stand_of(project, now)
         as_of = min(as_of, stand.at or now)
         # The last hour goes on until now, or ends an hour later.
-        moments = [*past, past[-1] + HOUR] if past[-1] + HOUR <= now else past
-        found = sent.stretches(project, stand, moments)
-        for at, came in zip(past, found, strict=False):
-            counts[at] += sum(came.values())
+        moments = [*hours, hours[-1] + HOUR] if hours[-1] + HOUR <= now else hours
+        stretches = sent.stretches(project, stand, moments)
+        for at, stretch in zip(hours, stretches, strict=False):
+            counts[at] += sum(stretch.values())
     return counts, as_of
 
 
-def _planned(found: Iterable[Planned]) -> Counter[datetime]:
+def _planned_by_quarter(planned_runs: Iterable[Planned]) -> Counter[datetime]:
     counts: Counter[datetime] = Counter()
-    for one in found:
-        counts.update(one.goes.quarters if one.goes else {})
+    for run in planned_runs:
+        counts.update(run.goes.quarters if run.goes else {})
     return counts

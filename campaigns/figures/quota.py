@@ -48,35 +48,37 @@ WHERE w.opened_at > %(since)s AND w.opened_at <= %(until)s GROUP BY 1, 2
 def quotas(projects: Iterable[Project], now: datetime) -> list[Quota]:
     """What each project used of its quota in the last minute, the busiest first."""
     counts = used(now)
-    found = [_quota(project, counts.get(project.pk, 0)) for project in projects]
-    return sorted(found, key=lambda quota: -quota.used)[:PROJECTS_SHOWN]
+    rows = [_quota(project, counts.get(project.pk, 0)) for project in projects]
+    return sorted(rows, key=lambda quota: -quota.used)[:PROJECTS_SHOWN]
 
 
 def used(now: datetime) -> dict[int, int]:
     """The number of requests in the last minute, by project."""
-    return {project: count for project, _, count in _requests("NULL", now, MINUTE)}
+    return {project: count for project, _, count in _load_requests("NULL", now, MINUTE)}
 
 
 def busiest(project: Project, midnight: datetime) -> Quota | None:
     """The busiest minute since midnight, up to the last tick; None: none is known."""
     minutes = since(project.pk, BUSIEST, midnight)
-    most: Figure | None = max(minutes, key=lambda minute: minute.count, default=None)
-    return _quota(project, most.count, most.at) if most else None
+    busiest_minute: Figure | None = max(minutes, key=lambda minute: minute.count, default=None)
+    return _quota(project, busiest_minute.count, busiest_minute.at) if busiest_minute else None
 
 
 def keep_busiest(now: datetime) -> None:
     """Store each project's busiest minute of the last LOOKED_BACK."""
     minutes: dict[int, dict[datetime, int]] = defaultdict(dict)
-    for project, minute, count in _requests("date_trunc('minute', opened_at)", now, LOOKED_BACK):
+    for project, minute, count in _load_requests(
+        "date_trunc('minute', opened_at)", now, LOOKED_BACK
+    ):
         minutes[project][minute] = count
     for project, counts in minutes.items():
-        most = max(counts, key=lambda minute: counts[minute])
-        keep(project, BUSIEST, {most: counts[most]}, now)
+        busiest_at = max(counts, key=lambda minute: counts[minute])
+        keep(project, BUSIEST, {busiest_at: counts[busiest_at]}, now)
 
 
-def _requests(minute: str, now: datetime, past: timedelta) -> list[tuple[int, datetime, int]]:
-    most = MAX_A_MINUTE * (past // MINUTE)
-    params: dict[str, Any] = {"since": now - past, "until": now, "most": most}
+def _load_requests(minute: str, now: datetime, span: timedelta) -> list[tuple[int, datetime, int]]:
+    max_rows = MAX_A_MINUTE * (span // MINUTE)
+    params: dict[str, Any] = {"since": now - span, "until": now, "most": max_rows}
     with connection.cursor() as cursor:
         cursor.execute(REQUESTS.format(minute=minute), params)
         return [(project, at, int(count)) for project, at, count in cursor.fetchall()]

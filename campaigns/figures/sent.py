@@ -100,16 +100,16 @@ def keep_levels(now: datetime) -> None:
 def stand_of(project: Project, now: datetime) -> Stand:
     """A project's totals now; if counting takes too long, those of the last tick."""
     nothing = dict.fromkeys(WHATS, 0)
-    each = EACH.format(stand=STAND.format(whose="run.project_id = %(project)s"))
+    query = EACH.format(stand=STAND.format(whose="run.project_id = %(project)s"))
     try:
         with statement_timeout(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
-            cursor.execute(each, {"project": project.pk})
+            cursor.execute(query, {"project": project.pk})
             return Stand(nothing | {what: int(level) for _, what, level in cursor.fetchall()})
     except TooSlow:
-        kept = levels(project.pk, WHATS, [now])
+        stored = levels(project.pk, WHATS, [now])
         of_it = Figure.objects.filter(project=project, what__in=WHATS).order_by("-counted_at")
         return Stand(
-            {what: kept[what, now] for what in WHATS},
+            {what: stored[what, now] for what in WHATS},
             of_it.values_list("counted_at", flat=True).first() or now,
         )
 
@@ -129,22 +129,22 @@ def so_far(project: Project, stand: Stand, now: datetime) -> dict[str, SoFar]:
     zone = ZoneInfo(project.timezone)
     today, here = midnight(project.timezone, now), now.astimezone(zone)
     # By the clock of the time zone: nine in the morning stays nine, summer and winter.
-    then = [(here - WEEK * ago).astimezone(UTC) for ago in range(1, WEEKS + 1)]
-    past = [(midnight(project.timezone, at), at) for at in then]
-    moments = [today, *(moment for pair in past for moment in pair)]
-    known = _known(project, moments)
-    first = _first(project)
-    weeks = [pair for pair in past if first and first < pair[1]]
+    same_times = [(here - WEEK * ago).astimezone(UTC) for ago in range(1, WEEKS + 1)]
+    past_days = [(midnight(project.timezone, at), at) for at in same_times]
+    moments = [today, *(moment for pair in past_days for moment in pair)]
+    totals = _totals_at(project, moments)
+    first = _first_moment(project)
+    weeks = [pair for pair in past_days if first and first < pair[1]]
 
     def flow(what: str, begin: datetime, end: datetime) -> int:
-        return max(0, known[what, end] - known[what, begin])
+        return max(0, totals[what, end] - totals[what, begin])
 
     def of(kind: str) -> SoFar:
         accepted, failed = f"{kind}:{ACCEPTED}", f"{kind}:{FAILED}"
         before = [flow(accepted, *pair) for pair in weeks]
         return SoFar(
-            max(0, stand.counts[accepted] - known[accepted, today]),
-            max(0, stand.counts[failed] - known[failed, today]),
+            max(0, stand.counts[accepted] - totals[accepted, today]),
+            max(0, stand.counts[failed] - totals[failed, today]),
             sum(before) / len(before) if before else None,
             len(before),
         )
@@ -154,37 +154,37 @@ def so_far(project: Project, stand: Stand, now: datetime) -> dict[str, SoFar]:
 
 def stretches(project: Project, stand: Stand, moments: list[datetime]) -> list[dict[str, int]]:
     """What was sent from each of these moments to the next, by `WHATS`; the last goes until now."""
-    known = _known(project, moments)
-    at_ends = [{what: known[what, at] for what in WHATS} for at in moments[1:]]
-    begins = [{what: known[what, at] for what in WHATS} for at in moments]
+    totals = _totals_at(project, moments)
+    at_ends = [{what: totals[what, at] for what in WHATS} for at in moments[1:]]
+    begins = [{what: totals[what, at] for what in WHATS} for at in moments]
     return [
         {what: max(0, end[what] - begin[what]) for what in WHATS}
         for begin, end in zip(begins, [*at_ends, stand.counts], strict=True)
     ]
 
 
-def _known(project: Project, moments: list[datetime]) -> Levels:
+def _totals_at(project: Project, moments: list[datetime]) -> Levels:
     """The totals at these moments. Before the first tick, they come from runs ended by then."""
     if Figure.objects.filter(project=project, what__in=WHATS).exists():
         return levels(project.pk, WHATS, moments)
-    known = Counter({(what, at): 0 for what in WHATS for at in moments})
-    for kind, ended_at, accepted, failed in _ended(project).values_list(
+    totals = Counter({(what, at): 0 for what in WHATS for at in moments})
+    for kind, ended_at, accepted, failed in _ended_runs(project).values_list(
         "kind", "finished_at", "accepted", F("rejected") + F("unknown")
     ):
         for at in moments:
             if ended_at <= at:
-                known[f"{kind}:{ACCEPTED}", at] += accepted
-                known[f"{kind}:{FAILED}", at] += failed
-    return known
+                totals[f"{kind}:{ACCEPTED}", at] += accepted
+                totals[f"{kind}:{FAILED}", at] += failed
+    return totals
 
 
-def _first(project: Project) -> datetime | None:
+def _first_moment(project: Project) -> datetime | None:
     """The earliest moment of which anything is known."""
-    mine = Figure.objects.filter(project=project, what__in=WHATS)
-    first: datetime | None = mine.aggregate(at=Min("at"))["at"]
-    return first or _ended(project).aggregate(at=Min("finished_at"))["at"]
+    figures = Figure.objects.filter(project=project, what__in=WHATS)
+    first: datetime | None = figures.aggregate(at=Min("at"))["at"]
+    return first or _ended_runs(project).aggregate(at=Min("finished_at"))["at"]
 
 
-def _ended(project: Project) -> QuerySet[Run]:
+def _ended_runs(project: Project) -> QuerySet[Run]:
     ended = Run.every.filter(project=project, finished_at__isnull=False)
     return ended.exclude(state=Run.State.OPEN)

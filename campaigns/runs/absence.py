@@ -25,8 +25,8 @@ def pause_after_absence(run: Run, now: datetime) -> bool:
     silence = _silence(run, now)
     if run.state not in GOING_ON or silence.lasted < LONG_SILENCE:
         return False
-    why = details.lasting("silent", silence.lasted)
-    run.pause(Cause.AWAY, why, since=silence.since)
+    detail = details.lasting("silent", silence.lasted)
+    run.pause(Cause.AWAY, detail, since=silence.since)
     return True
 
 

@@ -134,10 +134,10 @@ def keep(told: Iterable[tuple[int, str | None, datetime]]) -> None:
     people before their rows, in the same order as their erasure does.
     """
     known = known_zones()
-    of = [(person, on_their_clock(at, zone)) for person, zone, at in told if zone in known]
-    there = lock_people_against_erasure(person for person, _hour in of) if of else set()
-    if mine := [(person, hour) for person, hour in of if person in there]:
-        contacts, hours = zip(*mine, strict=True)
+    opens = [(person, on_their_clock(at, zone)) for person, zone, at in told if zone in known]
+    existing = lock_people_against_erasure(person for person, _hour in opens) if opens else set()
+    if rows := [(person, hour) for person, hour in opens if person in existing]:
+        contacts, hours = zip(*rows, strict=True)
         with connection.cursor() as cursor:
             cursor.execute(KEEP, {"contacts": [*contacts], "hours": [*hours]})
 
@@ -148,8 +148,8 @@ def on_their_clock(at: datetime, zone: str) -> int:
 
 def stored_opens(contact_id: int) -> list[str]:
     """A person's stored opens: the hours on their clock, the newest first."""
-    kept = Opens.objects.filter(pk=contact_id).values_list("hours", flat=True).first() or []
-    return [f"{MIDNIGHT + hour * HOUR:%Y-%m-%dT%H}" for hour in kept]
+    hours = Opens.objects.filter(pk=contact_id).values_list("hours", flat=True).first() or []
+    return [f"{MIDNIGHT + hour * HOUR:%Y-%m-%dT%H}" for hour in hours]
 
 
 # Rows that another transaction has locked are skipped; the next tick tries them again.

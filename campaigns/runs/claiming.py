@@ -196,43 +196,43 @@ class Claim:
         }
         values |= {"run": self.run.pk, "epoch": self.run.epoch, "seqs": seqs, "now": now}
         values |= {"revision": self.run.revision, **self.asks, **newer_devices.named(self.newer)}
-        newest, pace, rates, window, seqs, out = self._prolonged(values)
+        newest, pace, rates, window, seqs, out = self._prolong_row(values)
         if newest is not None:
             self.run.rate_per_second, self.run.spread_seconds, self.run.planned = pace
             self.safe_rate, self.run.opens_rate = rates
-        return newest, window and Opened(window, frozenset(seqs), _reasons(out))
+        return newest, window and Opened(window, frozenset(seqs), _parse_reasons(out))
 
-    def _prolonged(self, values: dict[str, Any]) -> tuple[Any, ...]:
+    def _prolong_row(self, values: dict[str, Any]) -> tuple[Any, ...]:
         """Run the statement until no other transaction locks the chunk's row; return its values."""
         give_up_at = time.monotonic() + OURS_LOCKED_SECONDS
         while True:
-            held, *told = (
-                self._counting(self.caps, values)
+            held, *row = (
+                self._count_and_prolong(self.caps, values)
                 if self.caps and values["seqs"]
-                else self._told(PROLONG, values)
+                else self._execute(PROLONG, values)
             )
             if held:
-                return tuple(told)
+                return tuple(row)
             if not self.held.exists():
                 raise Fenced
             if time.monotonic() > give_up_at:
                 raise Locked(f"Another process keeps {self.chunk} locked.")
             time.sleep(0.05)
 
-    def _counting(self, caps: Caps, values: dict[str, Any]) -> Any:
+    def _count_and_prolong(self, caps: Caps, values: dict[str, Any]) -> Any:
         """Leave people who reached a frequency cap out of the window, and count the others."""
         if time.monotonic() - self.looked_above > LOOK_ABOVE_EVERY:
             self._look_above()
         values |= {"category": caps.category, "unseen_since": self.unseen_since}
         values |= {"above": self.above, "project": self.run.project_id}
-        return self._told(prolong_and_count(caps, bool(self.above)), values)
+        return self._execute(prolong_and_count(caps, bool(self.above)), values)
 
     def _look_above(self) -> None:
         """Read again for which runs places are kept: a run of higher precedence may have begun."""
         self.looked_above = time.monotonic()
         self.above = reserved_places.kept_above(self.run)
 
-    def _told(self, statement: str, values: dict[str, Any]) -> Any:
+    def _execute(self, statement: str, values: dict[str, Any]) -> Any:
         with connection.cursor() as cursor:
             cursor.execute(newer_devices.joined(statement, self.newer), values)
             while cursor.nextset():  # skip the result of `counted.TURN`
@@ -246,8 +246,8 @@ class Claim:
             return bool(cursor.rowcount)
 
 
-def _reasons(out: str | None) -> dict[int, tuple[Reason, str]]:
-    return {int(seq): counted.parse_reason(said) for seq, said in json.loads(out or "{}").items()}
+def _parse_reasons(out: str | None) -> dict[int, tuple[Reason, str]]:
+    return {int(seq): counted.parse_reason(text) for seq, text in json.loads(out or "{}").items()}
 
 
 def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim | None:
@@ -258,8 +258,8 @@ def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim
     If the process dies here: the lease lapses and the sweep hands the chunk on.
     """
     queued = Chunk.objects.filter(
-        Exists(_wanted(run_id, epoch)), run=run_id, number=number, state=Chunk.State.QUEUED
-    ).exclude(_rung_in_another_life())
+        Exists(_sendable_run(run_id, epoch)), run=run_id, number=number, state=Chunk.State.QUEUED
+    ).exclude(_queued_before_absence())
     with transaction.atomic():
         leased = {"state": Chunk.State.LEASED, "lease_until": Now() + LEASE, "task_id": task_id}
         if not _take(queued) or not queued.update(**leased, attempt=F("attempt") + 1):
@@ -300,11 +300,11 @@ def count_interrupted(chunk: Chunk) -> None:
         Chunk.objects.filter(pk=chunk.pk).update(copies=F("copies") + lost)
 
 
-def _wanted(run_id: int, epoch: int) -> models.QuerySet[Run]:
+def _sendable_run(run_id: int, epoch: int) -> models.QuerySet[Run]:
     return Run.driven.filter(pk=run_id, epoch=epoch, state__in=LEAVING)
 
 
-def _rung_in_another_life() -> Q:
+def _queued_before_absence() -> Q:
     """Whether the chunk was queued before a long absence: its run waits for a person's decision."""
     long_ago = Now() - LONG_SILENCE
     still_away = Q(Exists(Tick.objects.filter(at__lt=long_ago)), queued_at__lt=long_ago)

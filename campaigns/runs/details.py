@@ -161,25 +161,28 @@ def in_words(code: str, args: Mapping[str, Any] | None, **anew: str) -> str:
     """
     args = args or {}
     try:
-        return _said(code, {**args, **_named(args), **anew}) if code else ""
+        return _sentence_of(code, {**args, **_name_who(args), **anew}) if code else ""
     except MISFITS:
         return code
 
 
-def _named(args: Mapping[str, Any]) -> dict[str, str]:
+def _name_who(args: Mapping[str, Any]) -> dict[str, str]:
     return {"who": who(args["who"], args.get("keys"))} if "who" in args else {}
 
 
-def _said(code: str, args: Mapping[str, Any]) -> str:
-    sentence, values = SENTENCES[code], {name: _value(value) for name, value in args.items()}
+def _sentence_of(code: str, args: Mapping[str, Any]) -> str:
+    sentence, values = (
+        SENTENCES[code],
+        {name: _value_in_words(value) for name, value in args.items()},
+    )
     if code in IN_HOURS and args["minutes"] >= FROM_HOURS_ON:
         sentence, values = IN_HOURS[code], {"hours": args["minutes"] // 60}
     return str(sentence.format(**values))
 
 
-def _value(value: Any) -> Any:
-    return ", ".join(map(_one, value)) if isinstance(value, list) else value
+def _value_in_words(value: Any) -> Any:
+    return ", ".join(map(_value_text, value)) if isinstance(value, list) else value
 
 
-def _one(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return str(Device.Platform(value).label) if value in Device.Platform.values else str(value)

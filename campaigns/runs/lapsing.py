@@ -40,7 +40,7 @@ def free_lapsed(run: Run) -> int:
     over = over.filter(doubted_at__gt=LAST_HEARD, doubted_at__lt=Now() - HEARD_WITHIN)
     lapsed = list(run.chunks.filter(pk__in=unlocked(over)).order_by("number"))
     for chunk in lapsed:
-        _free(run, chunk)
+        _free_chunk(run, chunk)
     if lapsed and not run.is_rehearsal:
         label = label_of(run.project)
         transaction.on_commit(lambda: TAKEN_OVER.add(len(lapsed), label))
@@ -54,9 +54,9 @@ def _doubt(run: Run) -> None:
     new.filter(pk__in=unlocked(new)).update(doubted_at=Now())
 
 
-def _free(run: Run, chunk: Chunk) -> None:
+def _free_chunk(run: Run, chunk: Chunk) -> None:
     chunk.lapses += 1
-    units = _units(run, chunk) if _may_be_cut(run, chunk) else []
+    units = _units(run, chunk) if _may_be_split(run, chunk) else []
     cut = len(units) > 1 and not _is_one_text(run, chunk, units)
     chunk.state = Chunk.State.WAITING
     if not cut and chunk.lapses >= LAPSES_ALLOWED:
@@ -64,7 +64,7 @@ def _free(run: Run, chunk: Chunk) -> None:
     values = {"state": chunk.state, "lapses": chunk.lapses, "lease_until": None}
     Chunk.objects.filter(pk=chunk.pk).update(**values)
     if cut:
-        _cut(run, chunk, after=units[len(units) // 2 - 1].last)
+        _split_chunk(run, chunk, after=units[len(units) // 2 - 1].last)
 
 
 # --- Whether and where to split -------------------------------------------------------------------
@@ -97,7 +97,7 @@ WHERE k.run_id = %(run)s AND k.reasons -> '{Reason.CRASHED_WORKERS}' IS NOT NULL
 """
 
 
-def _may_be_cut(run: Run, chunk: Chunk) -> bool:
+def _may_be_split(run: Run, chunk: Chunk) -> bool:
     """Whether the chunk may be split.
 
     A campaign has one text. Until FCM accepted it once, the text itself may crash workers, and a
@@ -149,13 +149,13 @@ DELETE FROM campaigns_window WHERE chunk_id = %(old)s AND seqs = '{}'
 """
 
 
-def _cut(run: Run, chunk: Chunk, *, after: int) -> None:
+def _split_chunk(run: Run, chunk: Chunk, *, after: int) -> None:
     """Move the recipients behind `after` to a chunk of their own, with their outcomes and windows.
 
     If the process dies here: nothing is committed, and the next pass splits the chunk.
     """
     Run.kept.select_for_update(no_key=True).get(pk=run.pk)  # other processes that add chunks wait
-    statuses, reasons, revisions = _outcomes(chunk, after)
+    statuses, reasons, revisions = _count_outcomes(chunk, after)
     upper = Chunk.objects.create(
         run=run,
         number=1 + run.chunks.aggregate(last=Max("number"))["last"],
@@ -181,7 +181,7 @@ def _cut(run: Run, chunk: Chunk, *, after: int) -> None:
         cursor.execute(MOVE, {"old": chunk.pk, "new": upper.pk, "after": after})
 
 
-def _outcomes(chunk: Chunk, after: int) -> tuple[Counter[str], Counter[str], Counter[str]]:
+def _count_outcomes(chunk: Chunk, after: int) -> tuple[Counter[str], Counter[str], Counter[str]]:
     """Outcomes of the recipients behind `after`, counted by status, by reason and by revision."""
     statuses, reasons, revisions = Counter[str](), Counter[str](), Counter[str]()
     values: dict[str, Any] = {"run": chunk.run_id, "after": after, "last": chunk.last_seq}

@@ -278,24 +278,24 @@ def frozen_in(run: Any, launched: Any) -> list[tuple[str, str]]:
     """How a run is sent: the name and the frozen value of each setting that has an effect.
 
     `launched` is the run as it was launched: LIVE settings may have been changed since."""
-    telling = (name for name in POLICY if not (of := BY_FIELD[name].of) or getattr(run, of))
-    said = ((name, _since(run, launched, name)) for name in telling)
-    found = [(str(BY_FIELD[name].words), words) for name, words in said if words]
-    return [*_by_the_clock(run), *found]
+    names = (name for name in POLICY if not (of := BY_FIELD[name].of) or getattr(run, of))
+    settings = ((name, _setting_in_words(run, launched, name)) for name in names)
+    rows = [(str(BY_FIELD[name].words), words) for name, words in settings if words]
+    return [*_local_time_rows(run), *rows]
 
 
-def _by_the_clock(run: Any) -> Iterator[tuple[str, str]]:
+def _local_time_rows(run: Any) -> Iterator[tuple[str, str]]:
     if run.hour is None:
         return
-    yield str(BY_FIELD["local_time"].words), _hour_of(run)
+    yield str(BY_FIELD["local_time"].words), _local_time_in_words(run)
     passed = dict(run.campaign._meta.get_field("passed").flatchoices)
-    said = passed[run.local_time.passed] if run.occurrence == "once" else _("They get the next one")
-    yield str(BY_FIELD["passed"].words), str(said)
+    text = passed[run.local_time.passed] if run.occurrence == "once" else _("They get the next one")
+    yield str(BY_FIELD["passed"].words), str(text)
     if run.local_time.best_hour:
         yield str(BY_FIELD["best_hour"].words), gettext("Yes")
 
 
-def _hour_of(run: Any) -> str:
+def _local_time_in_words(run: Any) -> str:
     """The run's local time in words, and what happens to people without a time zone."""
     when = shown(run.local_time.wall)
     if not run.local_time.otherwise:
@@ -305,11 +305,14 @@ def _hour_of(run: Any) -> str:
     return text % {"when": when, "zone": run.local_time.otherwise}
 
 
-def _since(run: Any, launched: Any, name: str) -> str:
-    said, frozen = in_words(run, name), in_words(launched, name)
-    if said == frozen:
-        return said
-    return gettext("%(now)s (%(then)s at the launch)") % {"now": said or "–", "then": frozen or "–"}
+def _setting_in_words(run: Any, launched: Any, name: str) -> str:
+    current, frozen = in_words(run, name), in_words(launched, name)
+    if current == frozen:
+        return current
+    return gettext("%(now)s (%(then)s at the launch)") % {
+        "now": current or "–",
+        "then": frozen or "–",
+    }
 
 
 def of_step(step: str) -> tuple[str, ...]:

@@ -95,14 +95,14 @@ def not_received(campaign_id: int, *, except_run: int = 0) -> tuple[str, list[An
 
 def _runs_to_read(campaign_id: int) -> QuerySet[Run]:
     """The runs of a campaign whose own rows say who got it: not indexed, or not completely."""
-    kept = Run.objects.filter(campaign=campaign_id, planned__isnull=False, forgotten_at=None)
-    return kept.filter(Q(finished_at=None) | NOT_INDEXED)
+    existing = Run.objects.filter(campaign=campaign_id, planned__isnull=False, forgotten_at=None)
+    return existing.filter(Q(finished_at=None) | NOT_INDEXED)
 
 
 def first_run(campaign_id: int, contact_id: int) -> Run | None:
     """The run in which this person first got the campaign; None: no indexed run sent it to them."""
-    found = PriorRecipient.objects.filter(contact_id=contact_id, campaign_id=campaign_id).first()
-    return Run.objects.filter(pk=found.run_id).first() if found else None
+    prior = PriorRecipient.objects.filter(contact_id=contact_id, campaign_id=campaign_id).first()
+    return Run.objects.filter(pk=prior.run_id).first() if prior else None
 
 
 def unknown_until(campaign_id: int) -> datetime | None:
@@ -119,8 +119,8 @@ def forget(contact_ids: Sequence[int]) -> None:
 
 
 def prior_campaigns_of(contact: Contact) -> Iterator[dict[str, Any]]:
-    theirs = PriorRecipient.objects.filter(contact_id=contact.pk).order_by("campaign_id")
-    return ({"campaign": one.campaign_id, "run": one.run_id} for one in theirs.iterator())
+    priors = PriorRecipient.objects.filter(contact_id=contact.pk).order_by("campaign_id")
+    return ({"campaign": prior.campaign_id, "run": prior.run_id} for prior in priors.iterator())
 
 
 # --- One run at a time ----------------------------------------------------------------------------
@@ -196,8 +196,8 @@ def has_more(run_id: int) -> bool:
 
 def index_whole(run: Run) -> None:
     """Index all of a run whose recipients are about to be removed, in the same transaction."""
-    while found := runs_to_index().filter(pk=run.pk).first():
-        _index_next(found)
+    while unindexed := runs_to_index().filter(pk=run.pk).first():
+        _index_next(unindexed)
 
 
 def _lock_index(campaign_id: int | None) -> bool:

@@ -62,8 +62,8 @@ class Rehearsal(OfProject):
 
 def of_campaign(campaign_id: int) -> models.QuerySet[Run]:
     """The rehearsals of a campaign, newest first."""
-    found = Run.rehearsals.filter(campaign=campaign_id)
-    return found.select_related("rehearsal", "project", "campaign").order_by("-pk")
+    runs = Run.rehearsals.filter(campaign=campaign_id)
+    return runs.select_related("rehearsal", "project", "campaign").order_by("-pk")
 
 
 def remove_all_of(campaign_id: int) -> None:

@@ -414,15 +414,15 @@ class Run(OfProject):
 
         A pause does not stop the freezing: the launch decides who is in, not the length of a pause.
         """
-        begun = self.state in (*LEAVING, Run.State.PAUSED)
-        return begun and self.unfrozen is not None and self.cause != Cause.BROKEN
+        has_begun = self.state in (*LEAVING, Run.State.PAUSED)
+        return has_begun and self.unfrozen is not None and self.cause != Cause.BROKEN
 
     @property
     def own_rate(self) -> float | None:
         """The rate that its settings ask for, in messages a second. While its people are being
         frozen, it spreads only those known so far."""
-        found = slowest(self)
-        return found[0] if found else None
+        pace = slowest(self)
+        return pace[0] if pace else None
 
     @property
     def safe_rate(self) -> float | None:
@@ -450,12 +450,12 @@ class Run(OfProject):
             return []
         while first.corrects:
             first = first.corrects
-        found = newest = [first.pk]
+        replaced = newest = [first.pk]
         while newest:
             corrections = Run.objects.filter(corrects__in=newest, pk__lt=self.pk)
             newest = list(corrections.values_list("pk", flat=True))
-            found = found + newest
-        return found
+            replaced = replaced + newest
+        return replaced
 
     @property
     def detail(self) -> str:
@@ -479,13 +479,13 @@ class Run(OfProject):
         movable = Run.driven.filter(pk=self.pk, state__in=sources)
         if of_epoch is not None:
             movable = movable.filter(epoch=of_epoch)
-        while not self._moved(movable, values):
+        while not self._move_and_tell(movable, values):
             self.refresh_from_db()
             # If it can move by now, try again: the refusal would name a state that allows it.
             if of_epoch is not None or STATE(self.state) not in sources:
                 raise Run.InvalidMove(self._cannot(what))
 
-    def _moved(self, movable: models.QuerySet[Run], values: dict[str, Any]) -> bool:
+    def _move_and_tell(self, movable: models.QuerySet[Run], values: dict[str, Any]) -> bool:
         with transaction.atomic():
             if not movable.update(**values):
                 return False
@@ -540,12 +540,12 @@ class Run(OfProject):
 
         Messages are not paused: they wait for no person.
         """
-        why = details.columns(detail)
+        columns = details.columns(detail)
         days = Run.every.filter(pk=self.pk, state=Run.State.OPEN)
-        args = why["detail_args"]
+        args = columns["detail_args"]
         same_args = Q(detail_args__isnull=True) if args is None else Q(detail_args=args)
-        other = days.exclude(same_args, cause=cause, detail_code=why["detail_code"])
-        return self._moved(other, {"cause": cause, **why})
+        changed = days.exclude(same_args, cause=cause, detail_code=columns["detail_code"])
+        return self._move_and_tell(changed, {"cause": cause, **columns})
 
     def unblock(self) -> None:
         days = Run.every.filter(pk=self.pk, state=Run.State.OPEN).exclude(cause="")
@@ -601,10 +601,10 @@ class Run(OfProject):
 
     def hold_back(self, platform: str) -> None:
         """Go on without a platform whose key Firebase lacks, until a person resumes."""
-        mine = Run.driven.filter(pk=self.pk, epoch=self.epoch)
-        if not mine.exists():
+        current = Run.driven.filter(pk=self.pk, epoch=self.epoch)
+        if not current.exists():
             return  # resumed since: the next claim finds it out again
-        mine.exclude(held_platforms__contains=[platform]).update(
+        current.exclude(held_platforms__contains=[platform]).update(
             held_platforms=Func(F("held_platforms"), Value(platform), function="array_append")
         )
         self.held_platforms = sorted({*self.held_platforms, platform})
@@ -619,8 +619,8 @@ class Run(OfProject):
         values: dict[str, Any] = {"finished_at": Case(When(unbegun, then=Now()), default=None)}
         if left_out:
             for name, value in {"cause": "", **details.columns(left_out)}.items():
-                said = Value(value, Run._meta.get_field(name))  # type: ignore[arg-type]
-                values[name] = Case(When(unbegun, then=said), default=F(name))
+                new_value = Value(value, Run._meta.get_field(name))  # type: ignore[arg-type]
+                values[name] = Case(When(unbegun, then=new_value), default=F(name))
         self.move_to(Run.State.CANCELLED, **values)
 
 

@@ -68,8 +68,8 @@ def left_out(run: Run) -> bool:
 
 def on_their_way(campaign_id: int | None) -> datetime | None:
     """When the last person gets the runs that still go around the earth; None: no run does."""
-    going = Run.objects.filter(campaign=campaign_id, finished_at=None, hour__isnull=False)
-    times = (run.local_time.last for run in going.exclude(WAITS) if run.local_time)
+    runs = Run.objects.filter(campaign=campaign_id, finished_at=None, hour__isnull=False)
+    times = (run.local_time.last for run in runs.exclude(WAITS) if run.local_time)
     return max(times, default=None)
 
 
@@ -154,10 +154,17 @@ def one_before_is_going(run: Run) -> Run | None:
     if run.occurrence == ONCE:
         return None
     earlier = Run.objects.filter(campaign=run.campaign_id, scheduled_at__lt=run.scheduled_at)
-    going = earlier.filter(finished_at=None, reopened_at=None).exclude(pk=run.pk)
+    unfinished = earlier.filter(finished_at=None, reopened_at=None).exclude(pk=run.pk)
     # Judged at the time when the run was due: after an outage it asks a person, and is not left
     # out.
-    return next((one for one in going if not _goes_around(one, run.scheduled_at)), None)
+    return next(
+        (
+            earlier_run
+            for earlier_run in unfinished
+            if not _goes_around(earlier_run, run.scheduled_at)
+        ),
+        None,
+    )
 
 
 def leave_to_newer(last: Run, newer: Run, now: datetime) -> None:
@@ -167,8 +174,8 @@ def leave_to_newer(last: Run, newer: Run, now: datetime) -> None:
         return
     scheduled = Run.objects.filter(pk=last.pk, state=Run.State.SCHEDULED)
     for run in scheduled.select_for_update(no_key=True):  # a sweep may just start it
-        why = details.columns(details.make("left_out_for", run=newer.pk))
-        run.move_to(Run.State.CANCELLED, finished_at=now, **why)
+        columns = details.columns(details.make("left_out_for", run=newer.pk))
+        run.move_to(Run.State.CANCELLED, finished_at=now, **columns)
 
 
 def _goes_around(run: Run, at: datetime) -> bool:

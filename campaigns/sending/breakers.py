@@ -86,14 +86,14 @@ def judge_window(
     end.
     """
     outcomes = [outcome for outcome in outcomes if outcome.verdict is not Verdict.UNSENT]
-    if trip := _no_access(outcomes):
+    if trip := _judge_access(outcomes):
         return trip
     if claim.run.kind == Run.Kind.MESSAGES:
         return None  # a text belongs to one call: it must not stop the messages of other calls
-    odd = _odd(by_reference, outcomes)
-    in_a_row = _in_a_row(claim.run, odd)
-    trip = _judge(claim, outcomes, finals, _incomprehensible(claim.run, odd, in_a_row))
-    _keep(claim.run, in_a_row)
+    odd = _odd_outcomes(by_reference, outcomes)
+    in_a_row = _count_in_a_row(claim.run, odd)
+    trip = _judge(claim, outcomes, finals, _judge_odd(claim.run, odd, in_a_row))
+    _store_in_a_row(claim.run, in_a_row)
     return trip
 
 
@@ -102,16 +102,19 @@ def _judge(
 ) -> Trip | None:
     answers = Counter(outcome.reason for outcome in outcomes)
     answers.update(final.reason for final in finals if final.reason in OUR_TEXT)
-    if not odd and not _suspicious(claim, answers):
+    if not odd and not _is_suspicious(claim, answers):
         return None
     evidence = _evidence([claim.run.pk], answers)
-    found = (
-        *(_unreadable(answers), odd),
-        *(_foreign(evidence), _refused(_as_it_reads_now(claim.run, evidence, answers))),
-        _dying(claim, answers, evidence),
+    trips = (
+        *(_judge_unreadable(answers), odd),
+        *(
+            _judge_foreign(evidence),
+            _judge_refused(_evidence_of_newest_text(claim.run, evidence, answers)),
+        ),
+        _judge_dead(claim, answers, evidence),
     )
     return next(
-        (trip for trip in found if trip and not _overruled(trip, claim.run, evidence)), None
+        (trip for trip in trips if trip and not _is_overruled(trip, claim.run, evidence)), None
     )
 
 
@@ -122,8 +125,8 @@ def look_back(run: Run) -> Trip | None:
     them. The next answers may.
     """
     evidence = _evidence([run.pk], {})
-    found = (_foreign(evidence), _storm(run))
-    return next((trip for trip in found if trip and trip.cause not in run.overruled), None)
+    trips = (_judge_foreign(evidence), _judge_storm(run))
+    return next((trip for trip in trips if trip and trip.cause not in run.overruled), None)
 
 
 def proven(run: Run) -> bool:
@@ -135,27 +138,27 @@ def proven(run: Run) -> bool:
     return run.accepted > 0 or run.chunks.filter(accepted__gt=0).exists()
 
 
-def _as_it_reads_now(run: Run, evidence: Evidence, answers: Counter[str]) -> Evidence:
+def _evidence_of_newest_text(run: Run, evidence: Evidence, answers: Counter[str]) -> Evidence:
     """The evidence for the newest text: acceptances of an earlier text do not count."""
     if run.revision == FIRST:
         return evidence
     counts = shares.by_revision(run)[run.revision]
     fresh = sum(answers[reason] for reason in OUR_TEXT)
-    ours = min(evidence.ours, counts["rejected"] + fresh)
-    return replace(evidence, accepted=counts["accepted"] + answers[""], ours=ours)
+    our_faults = min(evidence.ours, counts["rejected"] + fresh)
+    return replace(evidence, accepted=counts["accepted"] + answers[""], ours=our_faults)
 
 
-def _overruled(trip: Trip, run: Run, evidence: Evidence) -> bool:
+def _is_overruled(trip: Trip, run: Run, evidence: Evidence) -> bool:
     """Whether a person saw this cause and resumed. If nothing of the run was ever accepted, it
     stops again, except for dead addresses."""
     regardless = trip.cause is Cause.DEAD_ADDRESSES or evidence.accepted > 0
     return trip.cause in run.overruled and regardless
 
 
-def _suspicious(claim: Claim, answers: Counter[str]) -> bool:
-    ours = sum(answers[reason] for reason in OUR_TEXT)
+def _is_suspicious(claim: Claim, answers: Counter[str]) -> bool:
+    our_faults = sum(answers[reason] for reason in OUR_TEXT)
     foreign = answers[Reason.OTHER_PROJECT] > FOREIGN_SHARE * answers.total()
-    all_ours = ours and not answers[""]
+    all_ours = our_faults and not answers[""]
     return bool(
         answers[Reason.UNREADABLE_MESSAGE] or foreign or all_ours or _may_be_dying(claim, answers)
     )
@@ -171,7 +174,7 @@ def _may_be_dying(claim: Claim, answers: Counter[str]) -> bool:
 # --- The rules ------------------------------------------------------------------------------------
 
 
-def _no_access(outcomes: list[Outcome]) -> Trip | None:
+def _judge_access(outcomes: list[Outcome]) -> Trip | None:
     """Pause if FCM refuses our access. One answer is enough: a 401 comes here only after a fresh
     token was refused as well."""
     refused = next((o for o in outcomes if o.verdict is Verdict.UNAUTHORISED), None)
@@ -180,14 +183,14 @@ def _no_access(outcomes: list[Outcome]) -> Trip | None:
     return Trip(NO_ACCESS[refused.reason], refused.detail)
 
 
-def _unreadable(answers: Mapping[str, int]) -> Trip | None:
+def _judge_unreadable(answers: Mapping[str, int]) -> Trip | None:
     if not answers[Reason.UNREADABLE_MESSAGE]:
         return None
     detail = details.make("unreadable", count=answers[Reason.UNREADABLE_MESSAGE])
     return Trip(Cause.UNREADABLE_MESSAGE, detail, (Reason.UNREADABLE_MESSAGE,))
 
 
-def _foreign(evidence: Evidence) -> Trip | None:
+def _judge_foreign(evidence: Evidence) -> Trip | None:
     share = evidence.foreign / max(evidence.answered, 1)
     if evidence.foreign < FOREIGN_AT_LEAST or share <= FOREIGN_SHARE:
         return None
@@ -195,7 +198,7 @@ def _foreign(evidence: Evidence) -> Trip | None:
     return Trip(Cause.OTHER_PROJECT, detail, (Reason.OTHER_PROJECT,))
 
 
-def _refused(evidence: Evidence) -> Trip | None:
+def _judge_refused(evidence: Evidence) -> Trip | None:
     if evidence.accepted or evidence.ours < ALL_REFUSED:
         return None
     detail = details.make("refused", count=evidence.ours)
@@ -207,7 +210,7 @@ def _refused(evidence: Evidence) -> Trip | None:
 _odd_in_a_row = Counter[tuple[int, int]]()
 
 
-def _odd(
+def _odd_outcomes(
     by_reference: Mapping[str, UnsettledRecipient], outcomes: Sequence[Outcome]
 ) -> list[Outcome] | None:
     """The unexpected answers of a window, or None if there are others.
@@ -221,43 +224,45 @@ def _odd(
     return [outcome for outcome in odd if not by_reference[outcome.reference].tries]
 
 
-def _in_a_row(run: Run, odd: list[Outcome] | None) -> int:
+def _count_in_a_row(run: Run, odd: list[Outcome] | None) -> int:
     return 0 if odd is None else _odd_in_a_row[run.pk, run.epoch] + len(odd)
 
 
-def _keep(run: Run, in_a_row: int) -> None:
+def _store_in_a_row(run: Run, in_a_row: int) -> None:
     _odd_in_a_row[run.pk, run.epoch] = in_a_row
     if not in_a_row:
         del _odd_in_a_row[run.pk, run.epoch]
 
 
-def _incomprehensible(run: Run, odd: list[Outcome] | None, in_a_row: int) -> Trip | None:
+def _judge_odd(run: Run, odd: list[Outcome] | None, in_a_row: int) -> Trip | None:
     enough = min(ALL_UNKNOWN, max(FEW_UNKNOWN, run.planned or 0))
     if not odd or in_a_row < enough:
         return None
     return Trip(Cause.UNKNOWN_ANSWER, odd[0].detail, (Reason.UNKNOWN_ANSWER,))
 
 
-def _dying(claim: Claim, answers: Mapping[str, int], evidence: Evidence) -> Trip | None:
+def _judge_dead(claim: Claim, answers: Mapping[str, int], evidence: Evidence) -> Trip | None:
     """Pause if too many addresses are dead, at the run's beginning or in a chunk: a later outage
     may call all addresses dead as well."""
     of_chunk = max(FIRST_ANSWERS, _answered_of_chunk(claim) + sum(answers.values()))
-    samples = [(_dead_of_chunk(claim, answers), of_chunk), _beginning(claim.run, evidence)]
-    dead, of = max(samples, key=lambda sample: sample[0] / sample[1])
-    if dead < DEAD_SHARE * of or dead < _share_allowed(claim.run) * of:
+    samples = [(_dead_of_chunk(claim, answers), of_chunk), _dead_at_beginning(claim.run, evidence)]
+    dead, size = max(samples, key=lambda sample: sample[0] / sample[1])
+    if dead < DEAD_SHARE * size or dead < _allowed_dead_share(claim.run) * size:
         return None
     retired = device.retired_by(claim.run.reference).count()
     code, args = ("dying_retired", {"retired": retired}) if retired else ("dying", {})
-    return Trip(Cause.DEAD_ADDRESSES, details.make(code, dead=dead, answered=of, **args))
+    return Trip(Cause.DEAD_ADDRESSES, details.make(code, dead=dead, answered=size, **args))
 
 
-def _beginning(run: Run, evidence: Evidence) -> tuple[int, int]:
+def _dead_at_beginning(run: Run, evidence: Evidence) -> tuple[int, int]:
     """How many addresses were dead of how many: of the first thousand, or of all if there are
     fewer."""
-    most = (run.planned or 0) - evidence.skipped  # FCM is never asked for skipped recipients
-    if most < FEW_ANSWERS:
+    max_answered = (
+        run.planned or 0
+    ) - evidence.skipped  # FCM is never asked for skipped recipients
+    if max_answered < FEW_ANSWERS:
         return 0, FEW_ANSWERS
-    if most >= FIRST_ANSWERS:
+    if max_answered >= FIRST_ANSWERS:
         late = evidence.answered > FIRST_ANSWERS + WINDOW
         return (0 if late else evidence.dead), FIRST_ANSWERS
     return evidence.dead, max(FEW_ANSWERS, evidence.answered)
@@ -283,7 +288,7 @@ def _dead_of_chunk(claim: Claim, answers: Mapping[str, int]) -> int:
     return sum(claim.chunk.reasons.get(reason, 0) + answers.get(reason, 0) for reason in DEAD)
 
 
-def _share_allowed(run: Run) -> float:
+def _allowed_dead_share(run: Run) -> float:
     """The share of dead addresses that is allowed: ten times what is usual in this project, at
     least DEAD_SHARE and at most MAX_DEAD_SHARE."""
     earlier = Run.objects.filter(project=run.project_id, state=Run.State.FINISHED)
@@ -294,7 +299,7 @@ def _share_allowed(run: Run) -> float:
     return max(DEAD_SHARE, min(share, MAX_DEAD_SHARE))
 
 
-def _storm(run: Run) -> Trip | None:
+def _judge_storm(run: Run) -> Trip | None:
     """Pause if far more requests may have arrived than there are recipients, whatever the cause:
     the same phones must not ring again and again.
 
@@ -324,7 +329,7 @@ def _evidence(run_ids: list[int], answers: Mapping[str, int]) -> Evidence:
     counts = [" + ".join(COUNT.format(reason.value) for reason in group) for group in groups]
     with connection.cursor() as cursor:
         cursor.execute(EVIDENCE.format(counts=", ".join(counts)), [run_ids])
-        accepted, rejected, skipped, *found = cursor.fetchone()
+        accepted, rejected, skipped, *stored = cursor.fetchone()
     fresh = [sum(answers.get(reason, 0) for reason in group) for group in groups]
-    of_groups = [old + new for old, new in zip(found, fresh, strict=True)]
+    of_groups = [old + new for old, new in zip(stored, fresh, strict=True)]
     return Evidence(accepted + answers.get("", 0), rejected + sum(fresh), skipped, *of_groups)

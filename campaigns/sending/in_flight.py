@@ -58,15 +58,15 @@ class InFlight:
         The others left or unsubscribed meanwhile, and are skipped. For those in `later` nothing is
         decided.
         """
-        ours = []
+        wanted = []
         for push in pushes:
             left = self.by_reference[push.reference]
             if left.seq in opened.seqs:
-                ours.append(push)
+                wanted.append(push)
             elif left.seq not in later:
-                why = opened.out.get(left.seq, (Reason.DEVICE_GONE, ""))
-                self.finals.append(unsent(left, Unrenderable(*why)))
-        return ours
+                reason = opened.out.get(left.seq, (Reason.DEVICE_GONE, ""))
+                self.finals.append(unsent(left, Unrenderable(*reason)))
+        return wanted
 
     def judge(self, outcomes: list[Outcome], claim: Claim, *, spared: Collection[str]) -> Judged:
         """The outcomes and retries that follow from the answers. A recipient who would end for a
@@ -99,6 +99,8 @@ def heard_in(outcomes: list[Outcome]) -> AnswerCounts:
         answered=len(outcomes) - len(pushed_back) - len(failing) - len(shut_out),
         pushed_back=len(pushed_back),
         failing=len(failing),
-        retry_after=max((each.retry_after or 0.0 for each in pushed_back + shut_out), default=None),
-        failing_for=max((each.retry_after or 0.0 for each in failing), default=0.0),
+        retry_after=max(
+            (answer.retry_after or 0.0 for answer in pushed_back + shut_out), default=None
+        ),
+        failing_for=max((answer.retry_after or 0.0 for answer in failing), default=0.0),
     )

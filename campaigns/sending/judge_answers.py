@@ -91,7 +91,7 @@ class Judged:
     def let_wait(self, left: UnsettledRecipient, until: datetime, reason: Reason) -> None:
         """Let a recipient wait until this time; skip them if their deadline comes first."""
         if until < left.deadline:
-            self.retries.append(_at_their_time(left, until, reason))
+            self.retries.append(_retry_at(left, until, reason))
         else:
             self.finals.append(unsent(left, Unrenderable(Reason.QUIET_HOURS, "")))
 
@@ -130,14 +130,14 @@ def interrupted(left: UnsettledRecipient) -> Final:
 def unsent(left: UnsettledRecipient, problem: Unrenderable) -> Final:
     """The outcome of a recipient for whom no request leaves, because of this problem."""
     if left.ambiguous:  # a person who may have got it already is neither skipped nor rejected
-        final = _unknown(left, problem.reason, problem.kept)
+        final = _unknown_outcome(left, problem.reason, problem.kept)
         final.requested = False
         return final
     status = Status.REJECTED if problem.rejected else Status.SKIPPED
     return Final(left, status, problem.reason, problem.kept, requested=False)
 
 
-def _at_their_time(left: UnsettledRecipient, at: datetime, reason: Reason) -> Retry:
+def _retry_at(left: UnsettledRecipient, at: datetime, reason: Reason) -> Retry:
     """A retry for a recipient who waits for their time. It does not count as a try."""
     return Retry(
         seq=left.seq,
@@ -156,27 +156,27 @@ def judge(left: UnsettledRecipient, outcome: Outcome, now: datetime) -> Final | 
         return Final(left, Status.ACCEPTED, message_id=outcome.message_id)
     if outcome.verdict in REFUSED:
         if left.ambiguous:  # this one did not arrive; the one before may have
-            return _unknown(left, outcome.reason, outcome.detail)
+            return _unknown_outcome(left, outcome.reason, outcome.detail)
         return Final(left, Status.REJECTED, outcome.reason, outcome.detail)
     if outcome.verdict not in AGAIN:
         return None
     if outcome.arrived is Arrived.MAYBE and left.terms.on_unknown == Run.OnUnknown.HOLD:
-        return _unknown(left, outcome.reason, outcome.detail)
+        return _unknown_outcome(left, outcome.reason, outcome.detail)
     return _again(left, outcome, now)
 
 
 def _again(left: UnsettledRecipient, outcome: Outcome, now: datetime) -> Final | Retry:
     copies = left.copies + (outcome.arrived is Arrived.MAYBE)
     first_tried_at = left.first_tried_at or now
-    due = now + _wait(left.tries, outcome)
-    late = due > left.deadline
-    if late or _is_hopeless(left, outcome, copies, due - first_tried_at):
-        return _given_up(left, outcome, copies, expired=late)
+    next_try = now + _wait(left.tries, outcome)
+    late = next_try > left.deadline
+    if late or _is_hopeless(left, outcome, copies, next_try - first_tried_at):
+        return _end_recipient(left, outcome, copies, expired=late)
     return Retry(
         seq=left.seq,
         tries=left.tries + 1,
         first_tried_at=first_tried_at,
-        not_before=due,
+        not_before=next_try,
         reason=outcome.reason,
         ambiguous=copies > left.in_windows,
         copies=copies - left.in_windows,
@@ -194,15 +194,17 @@ def _is_hopeless(
     return limited and tried_for > GIVE_UP_AFTER
 
 
-def _given_up(left: UnsettledRecipient, outcome: Outcome, copies: int, *, expired: bool) -> Final:
+def _end_recipient(
+    left: UnsettledRecipient, outcome: Outcome, copies: int, *, expired: bool
+) -> Final:
     if copies:
-        return _unknown(left, outcome.reason, outcome.detail)
+        return _unknown_outcome(left, outcome.reason, outcome.detail)
     if expired:
         return Final(left, Status.SKIPPED, Reason.EXPIRED, f"last answer: {outcome.reason}")
     return Final(left, Status.REJECTED, outcome.reason, outcome.detail)
 
 
-def _unknown(left: UnsettledRecipient, reason: str, detail: str) -> Final:
+def _unknown_outcome(left: UnsettledRecipient, reason: str, detail: str) -> Final:
     """An unknown outcome. Its reason says why it is unknown; a later reason that ended the tries
     becomes the detail."""
     if reason not in NOBODY_KNOWS:

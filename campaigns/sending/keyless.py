@@ -25,13 +25,13 @@ _since: dict[tuple[int, int], datetime] = {}
 
 def leave_to_others(run: Run, error: BadCredentials) -> bool:
     """Whether to let the run go on without this process."""
-    if not isinstance(error, WrongKey) or not _others_may(run):
+    if not isinstance(error, WrongKey) or not _others_may_send(run):
         return False
     log.error("run=%s is left to other workers. %s", run.pk, error)
     return True
 
 
-def _others_may(run: Run) -> bool:
+def _others_may_send(run: Run) -> bool:
     """Whether other workers send this run, or had no time yet to show that they do."""
     now = timezone.now()
     since = _since.setdefault((run.pk, run.epoch), now)

@@ -175,30 +175,30 @@ def left_to_send(claim: Claim) -> list[UnsettledRecipient]:
         runs, people = map(list, zip(*foreseen, strict=True))
         values |= {"foreseen_runs": runs, "foreseen_people": people}
         values["above"] = [*{*claim.above, *runs}]
-    asked = to_send(claim.caps or claim.foresees, bool(claim.above), bool(foreseen))
-    rows = _read(claim, asked, values)
-    gone = [row.seq for row in rows if row.out == Reason.DEVICE_GONE]
-    if gone and (newer := newer_devices.find(claim.run.pk, gone)):
+    query = to_send(claim.caps or claim.foresees, bool(claim.above), bool(foreseen))
+    rows = _read_rows(claim, query, values)
+    gone_seqs = [row.seq for row in rows if row.out == Reason.DEVICE_GONE]
+    if gone_seqs and (newer := newer_devices.find(claim.run.pk, gone_seqs)):
         claim.newer |= newer
-        rows = _read(claim, asked, values)
+        rows = _read_rows(claim, query, values)
     its_terms = terms.of_chunk(claim)
     by_what = "message" if claim.run.kind == Run.Kind.MESSAGES else "variant"
-    left = [_left(claim, row, its_terms[getattr(row, by_what)]) for row in rows]
-    for one in left:
-        one.out = one.out or _out_by_the_clock(one, claim.run)
-    return left
+    recipients = [_recipient_of_row(claim, row, its_terms[getattr(row, by_what)]) for row in rows]
+    for recipient in recipients:
+        recipient.out = recipient.out or _skip_reason_by_local_time(recipient, claim.run)
+    return recipients
 
 
-def _read(claim: Claim, asked: str, values: dict[str, Any]) -> list[Any]:
-    with _alone(claim.chunk), connection.cursor() as cursor:
+def _read_rows(claim: Claim, query: str, values: dict[str, Any]) -> list[Any]:
+    with _without_parallel_workers(claim.chunk), connection.cursor() as cursor:
         cursor.cursor.row_factory = namedtuple_row
-        known = newer_devices.named(claim.newer)
-        cursor.execute(newer_devices.joined(asked, claim.newer), values | known)
+        named_devices = newer_devices.named(claim.newer)
+        cursor.execute(newer_devices.joined(query, claim.newer), values | named_devices)
         rows: list[Any] = cursor.fetchall()
     return rows
 
 
-def _out_by_the_clock(left: UnsettledRecipient, run: Run) -> str:
+def _skip_reason_by_local_time(left: UnsettledRecipient, run: Run) -> str:
     """Why they get nothing of a run in local time; empty: they get it."""
     local = left.terms.local_time
     if local is None:
@@ -210,7 +210,7 @@ def _out_by_the_clock(left: UnsettledRecipient, run: Run) -> str:
 
 
 @contextmanager
-def _alone(chunk: Chunk) -> Iterator[None]:
+def _without_parallel_workers(chunk: Chunk) -> Iterator[None]:
     """Read without parallel workers: for a thousand rows, starting one costs more than it saves,
     15 ms against 8. For a few rows, PostgreSQL uses none anyway."""
     if chunk.size <= WINDOW:
@@ -241,7 +241,7 @@ def _attributes(row: Any) -> dict[str, Any]:
     return exact.loads(row.attributes) if row.attributes else {}
 
 
-def _left(claim: Claim, row: Any, its_terms: Terms) -> UnsettledRecipient:
+def _recipient_of_row(claim: Claim, row: Any, its_terms: Terms) -> UnsettledRecipient:
     reader = Reader(
         reference=f"{claim.run.pk}:{row.seq}",
         external_id=row.external_id,
@@ -252,7 +252,7 @@ def _left(claim: Claim, row: Any, its_terms: Terms) -> UnsettledRecipient:
         address=row.address,
         platform=row.platform,
     )
-    out, why = counted.parse_reason(row.out) if row.out else ("", "")
+    out, detail = counted.parse_reason(row.out) if row.out else ("", "")
     return UnsettledRecipient(
         seq=row.seq,
         contact_id=row.contact_id,
@@ -263,7 +263,7 @@ def _left(claim: Claim, row: Any, its_terms: Terms) -> UnsettledRecipient:
         first_tried_at=row.first_tried_at,
         copies=row.copies,
         out=out,
-        why=why,
+        why=detail,
         released=row.released,
         in_windows=row.in_windows,
         message=row.message,

@@ -64,25 +64,25 @@ class Measured:
     lane: str
 
     def window(self, outcomes: list[Outcome], judged: Judged, settled: Mapping[str, int]) -> None:
-        REQUESTS.add_each(Counter(outcome.verdict for outcome in outcomes), *self._ours)
+        REQUESTS.add_each(Counter(outcome.verdict for outcome in outcomes), *self._labels)
         ANSWERED.add_all(
-            (outcome.seconds for outcome in outcomes if outcome.seconds is not None), *self._ours
+            (outcome.seconds for outcome in outcomes if outcome.seconds is not None), *self._labels
         )
-        RECIPIENTS.add_each(settled, *self._ours)
-        RETRIES.add_each(Counter(str(retry.reason) for retry in judged.retries), *self._ours)
+        RECIPIENTS.add_each(settled, *self._labels)
+        RETRIES.add_each(Counter(str(retry.reason) for retry in judged.retries), *self._labels)
 
     def no_token(self) -> None:
         """Count a key that gets no access token, so that no request could leave. It counts like a
         401."""
-        REQUESTS.add(1, *self._ours, Verdict.UNAUTHORISED)
+        REQUESTS.add(1, *self._labels, Verdict.UNAUTHORISED)
 
     def gate(self, grant: Grant, waited: float) -> None:
         """Count that the gate let nobody through, and how long this worker waited; 0 if it left."""
-        WAITS.add(1, *self._ours, grant.limit)
-        WAITED.add(waited, *self._ours, grant.limit)
+        WAITS.add(1, *self._labels, grant.limit)
+        WAITED.add(waited, *self._labels, grant.limit)
 
     @property
-    def _ours(self) -> tuple[str, str]:
+    def _labels(self) -> tuple[str, str]:
         return self.project, self.lane
 
 

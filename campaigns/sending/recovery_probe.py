@@ -39,15 +39,15 @@ OPEN = (Chunk.State.WAITING, Chunk.State.QUEUED, Chunk.State.LEASED)
 
 
 def choose_recipient(left: Iterable[UnsettledRecipient]) -> UnsettledRecipient:
-    return min(left, key=lambda one: (one.copies, one.tries))
+    return min(left, key=lambda recipient: (recipient.copies, recipient.tries))
 
 
 def freshest_first(chunks: QuerySet[Chunk], due_by: datetime) -> QuerySet[Any]:
     """Order chunks by the requests spent on their recipient with the fewest."""
     retries = Retry.objects.filter(chunk=OuterRef("pk")).order_by().values("chunk")
     tried = Subquery(retries.annotate(count=Count("seq")).values("count"))
-    due = retries.filter(not_before__lte=due_by)
-    fewest = Subquery(due.annotate(fewest=Min(COPIES_OF_RETRY)).values("fewest"))
+    due_retries = retries.filter(not_before__lte=due_by)
+    fewest = Subquery(due_retries.annotate(fewest=Min(COPIES_OF_RETRY)).values("fewest"))
     never_tried = F("last_seq") - F("first_seq") + 1 - SETTLED - Coalesce(tried, 0)
     return chunks.annotate(
         never_tried=never_tried,
@@ -60,10 +60,10 @@ def is_last_request(chosen: UnsettledRecipient, run: Run) -> bool:
     if chosen.copies < MAX_COPIES - 1:
         return False
     just_now = timezone.now() - RARELY
-    return _others_may(run) or Window.objects.filter(run=run, opened_at__gt=just_now).exists()
+    return _others_may_try(run) or Window.objects.filter(run=run, opened_at__gt=just_now).exists()
 
 
-def _others_may(run: Run) -> bool:
+def _others_may_try(run: Run) -> bool:
     """Whether another recipient of the project may try. Runs with held platforms do not count:
     their people look free, and are not."""
     soon = timezone.now() + SOON

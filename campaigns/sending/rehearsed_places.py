@@ -17,7 +17,7 @@ OF_CHUNK = "SELECT contact_id FROM campaigns_recipient WHERE run_id = %s AND seq
 
 def kept_for_others(claim: Claim) -> list[tuple[int, int]]:
     """Return (run, contact) for each place that another run would have in this chunk."""
-    run, chunk, kept = claim.run, claim.chunk, list[tuple[int, int]]()
+    run, chunk, places = claim.run, claim.chunk, list[tuple[int, int]]()
     for other in reserved_places.higher_runs(
         run.project_id, run.precedence, claim.foresees, claim.now()
     ):
@@ -28,5 +28,5 @@ def kept_for_others(claim: Claim) -> list[tuple[int, int]]:
                 f" WHERE contact_id IN ({OF_CHUNK})",
                 [*audience.params, run.pk, chunk.first_seq, chunk.last_seq],
             )
-            kept += [(other.pk, contact) for (contact,) in cursor.fetchall()]
-    return kept
+            places += [(other.pk, contact) for (contact,) in cursor.fetchall()]
+    return places

@@ -47,7 +47,7 @@ def hand_back(claim: Claim, *, opens_at: datetime | None) -> None:
         # Locked before its rows are read: a person may be sending again to some of them right now.
         if not claim.held.select_for_update(no_key=True).exists():
             return
-        rest = _rest_of(claim)
+        rest = _load_rest(claim)
         not_before = max((at for at in (opens_at, rest.due) if at), default=None)
         if not_before and claim.run.hour is not None:
             not_before = min(not_before, claim.now() + LOOKS_AGAIN)
@@ -58,7 +58,7 @@ def hand_back(claim: Claim, *, opens_at: datetime | None) -> None:
         )
 
 
-def _rest_of(claim: Claim) -> Rest:
+def _load_rest(claim: Claim) -> Rest:
     with connection.cursor() as cursor:
         cursor.execute(REST, place_of(claim))
         return Rest(*cursor.fetchone())

@@ -118,14 +118,14 @@ class Sending:
             self.gateway = self.rows.gateway()
         except BadCredentials as error:
             if self.rows.may_leave_to_others(error):
-                self._come_back_in(keyless.AGAIN_SECONDS)
+                self._release_chunk_for(keyless.AGAIN_SECONDS)
             else:
                 self._pause_without_key(error)
         try:
             if self.claim.chunk.size <= WINDOW or self._gate_is_open():
-                self.left.extend(self._suspects_last(self.rows.people()))
+                self.left.extend(self._move_suspects_last(self.rows.people()))
             while (self.left and not self.permit.withdrawn) or self.in_flight:
-                self._fill()
+                self._send_windows()
                 self._settle_oldest()
             self.gate.take(0, self.heard)  # report the last window's answers to the shared gate
             self.rows.part(self.opens_at)
@@ -140,31 +140,35 @@ class Sending:
 
     # --- Out -------------------------------------------------------------------------------------
 
-    def _fill(self) -> None:
+    def _send_windows(self) -> None:
         # Limited by people, not windows: a slow rate gives small windows, and answers may take a
         # second.
-        while self.left and self._sent_to() <= self._most_in_flight() and not self.permit.withdrawn:
-            grant = self._ask(min(self._window(), len(self.left)))
+        while (
+            self.left
+            and self._count_waiting() <= self._most_in_flight()
+            and not self.permit.withdrawn
+        ):
+            grant = self._ask_gate(min(self._window_size(), len(self.left)))
             if grant.is_trial:
                 self._try_one()
             elif grant.granted:
-                self._open(self._next(grant.granted))
+                self._open(self._next_recipients(grant.granted))
             elif self.in_flight:
                 return  # settle meanwhile
             elif grant.wait > WORTH_WAITING:
                 self.measured.gate(grant, 0.0)
-                self._come_back_in(grant.wait)
+                self._release_chunk_for(grant.wait)
             else:
-                self._rest(grant)
+                self._wait_for_gate(grant)
             self._renew_when_due()
 
-    def _next(self, most: int) -> list[UnsettledRecipient]:
+    def _next_recipients(self, limit: int) -> list[UnsettledRecipient]:
         """The recipients of the next window.
 
         With frequency caps, a window has at most one message to a person, because it counts all its
         people at once. Further messages go into later windows, which see the first one counted.
         """
-        people = [self.left.popleft() for _ in range(most)]
+        people = [self.left.popleft() for _ in range(limit)]
         if self.claim.caps is None:
             return people
         first = {left.contact_id: left.message for left in reversed(people)}
@@ -172,7 +176,7 @@ class Sending:
         self.left.extendleft(reversed(later))
         return [left for left in people if left.message == first[left.contact_id]]
 
-    def _suspects_last(self, people: list[UnsettledRecipient]) -> list[UnsettledRecipient]:
+    def _move_suspects_last(self, people: list[UnsettledRecipient]) -> list[UnsettledRecipient]:
         """Move messages whose worker died while their window was open behind the others.
 
         One of them may crash workers. A campaign has the same text in every window, so its order
@@ -182,37 +186,37 @@ class Sending:
             people.sort(key=lambda left: left.in_windows)  # stable
         return people
 
-    def _window(self) -> int:
+    def _window_size(self) -> int:
         """The size of the next window.
 
         Messages whose worker died while their window was open go in small windows, and alone after
         a second death. So one message that crashes workers does not use up the attempts of the
         others.
         """
-        most = WINDOW if self.proven else TRIAL
+        window_size = WINDOW if self.proven else TRIAL
         if self.run.kind != Run.Kind.MESSAGES or not self.claim.chunk.lapses or not self.left:
-            return most
+            return window_size
         deaths = self.left[0].in_windows
-        most = min(most, (WINDOW, SUSPECTS, 1)[min(deaths, 2)])
-        return sum(left.in_windows == deaths for left in islice(self.left, most))
+        window_size = min(window_size, (WINDOW, SUSPECTS, 1)[min(deaths, 2)])
+        return sum(left.in_windows == deaths for left in islice(self.left, window_size))
 
     def _most_in_flight(self) -> int:
         """How many answers may be outstanding when another window opens. None after a worker died:
         then a message that crashes workers takes few others with it."""
         return WINDOW * (IN_FLIGHT - 1) if self.proven and not self.claim.chunk.lapses else 0
 
-    def _sent_to(self) -> int:
+    def _count_waiting(self) -> int:
         """How many recipients wait for their answers."""
         return sum(len(flight.by_reference) for flight in self.in_flight)
 
-    def _ask(self, wanted: int) -> gate.Grant:
+    def _ask_gate(self, wanted: int) -> gate.Grant:
         """Report the latest answers to the gate, and ask for this many requests."""
-        if self._too_late():  # no request leaves: they are all skipped
+        if self._is_too_late():  # no request leaves: they are all skipped
             return gate.Grant(wanted, 0.0, gate.Limit.REST)
-        heard, self.heard = self.heard, AnswerCounts()
-        return self.gate.take(wanted, heard, idle=not self.in_flight)
+        counts, self.heard = self.heard, AnswerCounts()
+        return self.gate.take(wanted, counts, idle=not self.in_flight)
 
-    def _too_late(self) -> bool:
+    def _is_too_late(self) -> bool:
         now = self.claim.now()
         if not self.left:
             return now >= self.run.deadline
@@ -223,15 +227,15 @@ class Sending:
 
         The gate gets the answer with our next request.
         """
-        chosen = recovery_probe.choose_recipient(self.left)
-        if self.rows.is_too_dear(chosen):
-            self._come_back_in(recovery_probe.RARELY.total_seconds())
+        recipient = recovery_probe.choose_recipient(self.left)
+        if self.rows.is_too_dear(recipient):
+            self._release_chunk_for(recovery_probe.RARELY.total_seconds())
         else:
-            self.left.remove(chosen)
-            self._open([chosen])
+            self.left.remove(recipient)
+            self._open([recipient])
             self._settle_oldest()
 
-    def _rest(self, grant: gate.Grant) -> None:
+    def _wait_for_gate(self, grant: gate.Grant) -> None:
         """Wait for the gate, but not so long that other work cannot get this worker."""
         seconds = min(grant.wait, LOOK_EVERY)
         time.sleep(seconds)
@@ -243,13 +247,13 @@ class Sending:
     def _gate_is_open(self) -> bool:
         """Whether the gate lets requests through soon. If not, the chunk's people need not be
         read."""
-        grant = self._ask(0)
+        grant = self._ask_gate(0)
         if grant.wait > WORTH_WAITING:
             self.measured.gate(grant, 0.0)
-            self._come_back_in(grant.wait)
+            self._release_chunk_for(grant.wait)
         return not self.permit.withdrawn
 
-    def _come_back_in(self, seconds: float) -> None:
+    def _release_chunk_for(self, seconds: float) -> None:
         """Stop, and let the chunk come back in this time; at the deadline at the latest: then its
         people are skipped, whatever the gate says."""
         opens_at = self.claim.now() + timedelta(seconds=seconds)
@@ -270,7 +274,7 @@ class Sending:
         if pushes or flight.hangs_on_its_text:
             seqs = [flight.by_reference[push.reference].seq for push in pushes]
             try:
-                opened = self._if_wanted(lambda: self.claim.open_window(seqs, now))
+                opened = self._prolong_if_wanted(lambda: self.claim.open_window(seqs, now))
             except TextChanged as change:
                 flight.span.end()
                 self._read_anew(change.revision, people)
@@ -281,17 +285,17 @@ class Sending:
         if opened and pushes:
             flight.window = Window(pk=opened.pk, opened_at=now)
             hit("window_opened")
-            if pushes := flight.still_wanted(pushes, opened, self._moved(opened)):
+            if pushes := flight.still_wanted(pushes, opened, self._find_moved(opened)):
                 asking = flight.span.child("fcm", "client", requests=len(pushes))
                 flight.outcomes = dispatch(self.gateway, pushes, self.permit)
                 flight.outcomes.add_done_callback(lambda _: asking.end())
         self.in_flight.append(flight)
 
-    def _moved(self, opened: Opened) -> Collection[int]:
+    def _find_moved(self, opened: Opened) -> Collection[int]:
         """The recipients whose app registered another address since they were read. Nothing is
         written for them, and the next claim of the chunk sends to the new address."""
-        gone = [seq for seq, (why, _) in opened.out.items() if why == Reason.DEVICE_GONE]
-        return self.rows.newer_devices(gone) if gone else ()
+        gone_seqs = [seq for seq, (why, _) in opened.out.items() if why == Reason.DEVICE_GONE]
+        return self.rows.newer_devices(gone_seqs) if gone_seqs else ()
 
     def _read_anew(self, revision: int, people: list[UnsettledRecipient]) -> None:
         """Use a changed text for all recipients who are left, and for these, for whom nothing was
@@ -339,12 +343,12 @@ class Sending:
         An answer that shows that we are at fault settles no recipient: it pauses the run.
         """
         hit("mid_send")
-        outcomes = self._outcomes(flight)
+        outcomes = self._wait_for_outcomes(flight)
         hit("before_settle")
         self._learn_from(flight, outcomes)
-        held = self._hold_back(flight, outcomes)
+        held_platforms = self._hold_back(flight, outcomes)
         trip = self.rows.judge_window(flight, outcomes)
-        spared = {*held, *(trip.spared if trip else ())}
+        spared = {*held_platforms, *(trip.spared if trip else ())}
         believed = [outcome for outcome in outcomes if outcome.reason not in spared]
         judged = flight.judge(outcomes, self.claim, spared=spared)
         with tracing.span("settle"):
@@ -368,13 +372,13 @@ class Sending:
     def _hold_back(self, flight: InFlight, outcomes: list[Outcome]) -> list[str]:
         """Go on without a platform whose key Firebase lacks; its people keep waiting."""
         refused = platform_keys.refused(flight.by_reference, outcomes, self.refused)
-        held = self.rows.hold_back(refused) if refused else set()
-        if not held:
+        held_platforms = self.rows.hold_back(refused) if refused else set()
+        if not held_platforms:
             return []
-        self.left = deque(left for left in self.left if left.reader.platform not in held)
+        self.left = deque(left for left in self.left if left.reader.platform not in held_platforms)
         return [Reason.PLATFORM_KEY]
 
-    def _outcomes(self, flight: InFlight) -> list[Outcome]:
+    def _wait_for_outcomes(self, flight: InFlight) -> list[Outcome]:
         """Wait for the window's answers, and check the run and renew our lease meanwhile."""
         while flight.outcomes:
             try:
@@ -392,9 +396,9 @@ class Sending:
 
     def _renew_when_due(self) -> None:
         if time.monotonic() - self.looked_at > LOOK_EVERY:
-            self._if_wanted(lambda: self.claim.renew() or None)
+            self._prolong_if_wanted(lambda: self.claim.renew() or None)
 
-    def _if_wanted(self, prolong: Callable[[], T | None]) -> T | None:
+    def _prolong_if_wanted(self, prolong: Callable[[], T | None]) -> T | None:
         """Prolong lease and permit if the run still wants it, else return None. Raises Fenced.
 
         Without PostgreSQL nothing new may start, but answers in flight are waited for.
@@ -420,7 +424,7 @@ class Sending:
         if self.run.kind == Run.Kind.MESSAGES:
             if self.rows.block(cause, detail):
                 log.error("run=%s no message leaves: %s %s", self.run.pk, cause, detail)
-            self._come_back_in(BLOCKED_SECONDS)
+            self._release_chunk_for(BLOCKED_SECONDS)
             return
         self.permit.withdraw()
         self.rows.pause(cause, detail)

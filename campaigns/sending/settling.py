@@ -40,25 +40,25 @@ def settle(claim: Claim, window: Window | None, judged: Judged) -> Counter[str]:
 
     If the process dies before the commit: the window stays open and its recipients are ambiguous.
     """
-    write = partial(_write, claim, window, judged, claim.now())
-    retry_during_outage(_once(claim, window, judged.finals, write))
+    write = partial(_write_outcomes, claim, window, judged, claim.now())
+    retry_during_outage(_write_once(claim, window, judged.finals, write))
     # What this worker saw, for the breakers. It is outside the write: a repeated write must not
     # count it twice.
-    claim.chunk.reasons = dict(_reasons(judged.finals) + Counter(claim.chunk.reasons))
+    claim.chunk.reasons = dict(_count_reasons(judged.finals) + Counter(claim.chunk.reasons))
     by_status = Counter(final.status.value for final in judged.finals)
     claim.chunk.accepted += by_status[Delivery.Status.ACCEPTED]
     claim.chunk.rejected += by_status[Delivery.Status.REJECTED]
     return by_status
 
 
-def _write(claim: Claim, window: Window | None, judged: Judged, now: datetime) -> None:
+def _write_outcomes(claim: Claim, window: Window | None, judged: Judged, now: datetime) -> None:
     with transaction.atomic():
-        _tell_what_left_before(claim, judged.finals)
+        _set_earlier_revisions(claim, judged.finals)
         moment = _add_up(claim, window, judged, now)
-        _append(claim, judged.finals, moment)
-        _reschedule(claim, judged)
+        _append_deliveries(claim, judged.finals, moment)
+        _store_retries(claim, judged)
         if claim.caps:
-            _give_back(claim, judged.finals)
+            _give_back_caps(claim, judged.finals)
         if not claim.run.is_rehearsal:  # else a person's history would show them
             _keep_answers(claim, judged.unaccepted, moment)
         if claim.run.inbox:
@@ -66,7 +66,7 @@ def _write(claim: Claim, window: Window | None, judged: Judged, now: datetime) -
         endings.tell(claim.run, judged.finals, moment)
 
 
-def _once(
+def _write_once(
     claim: Claim, window: Window | None, finals: list[Final], write: Callable[[], None]
 ) -> Callable[[], None]:
     """A write that may be tried again, and takes effect once.
@@ -79,7 +79,7 @@ def _once(
 
     def write_if_new() -> None:
         nonlocal tried
-        if tried and _written(claim, window, finals):
+        if tried and _is_written(claim, window, finals):
             return  # the commit succeeded; only its answer was lost
         if tried:
             claim.renew()
@@ -89,12 +89,14 @@ def _once(
     return write_if_new
 
 
-def _written(claim: Claim, window: Window | None, finals: list[Final]) -> bool:
+def _is_written(claim: Claim, window: Window | None, finals: list[Final]) -> bool:
     if window:
         return Window.objects.filter(pk=window.pk, settled_at__isnull=False).exists()
     seqs = [final.left.seq for final in finals]
-    ours = Delivery.objects.filter(run_id=claim.run.pk, attempt=claim.chunk.attempt, seq__in=seqs)
-    return ours.exists()
+    deliveries = Delivery.objects.filter(
+        run_id=claim.run.pk, attempt=claim.chunk.attempt, seq__in=seqs
+    )
+    return deliveries.exists()
 
 
 def retire_dead(
@@ -120,12 +122,14 @@ GROUP BY one.seq
 """
 
 
-def _tell_what_left_before(claim: Claim, finals: list[Final]) -> None:
+def _set_earlier_revisions(claim: Claim, finals: list[Final]) -> None:
     """Set the revision of recipients who get nothing now but may have got an earlier request: that
     one may have had an older text."""
     if claim.run.revision == FIRST:
         return
-    doubtful = {one.left.seq: one for one in finals if one.left.copies and not one.requested}
+    doubtful = {
+        final.left.seq: final for final in finals if final.left.copies and not final.requested
+    }
     if doubtful:
         with connection.cursor() as cursor:
             cursor.execute(LEFT_BEFORE, {"chunk": claim.chunk.pk, "seqs": [*doubtful]})
@@ -133,7 +137,7 @@ def _tell_what_left_before(claim: Claim, finals: list[Final]) -> None:
                 doubtful[seq].left_before = revision
 
 
-def _added(sums: str) -> str:
+def _added_sql(sums: str) -> str:
     """SQL that adds new counts to the column's counts, which a person's decision may have changed
     meanwhile."""
     return f"""CASE WHEN %({sums})s = '{{}}'::jsonb THEN {sums} ELSE (
@@ -152,8 +156,8 @@ WITH added AS (
         accepted = accepted + %(accepted)s, rejected = rejected + %(rejected)s,
         skipped = skipped + %(skipped)s, unknown = unknown + %(unknown)s,
         copies = copies + %(copies)s,
-        reasons = {_added("reasons")},
-        revisions = {_added("revisions")},
+        reasons = {_added_sql("reasons")},
+        revisions = {_added_sql("revisions")},
         -- It is getting on: earlier deaths were not this chunk's fault.
         lapses = CASE WHEN %(finals)s > 0 THEN 0 ELSE lapses END
     WHERE id = %(chunk)s AND attempt = %(fence)s AND state = 'leased'
@@ -177,21 +181,21 @@ def _add_up(claim: Claim, window: Window | None, judged: Judged, now: datetime) 
     values: dict[str, Any] = {status: by_status[status] for status in Delivery.Status.values}
     values |= {"chunk": claim.chunk.pk, "fence": claim.chunk.attempt, "copies": judged.copies}
     values |= {"finals": len(judged.finals), "window": window and window.pk, "now": now}
-    values["reasons"] = Jsonb(_reasons(judged.finals))
-    values["revisions"] = Jsonb(_revisions(claim, judged.finals))
+    values["reasons"] = Jsonb(_count_reasons(judged.finals))
+    values["revisions"] = Jsonb(_count_revisions(claim, judged.finals))
     with connection.cursor() as cursor:
         cursor.execute(ADD_UP, values)
-        held, moment = cursor.fetchone()
-    if not held:
+        is_held, moment = cursor.fetchone()
+    if not is_held:
         raise Fenced
     return moment  # type: ignore[no-any-return]
 
 
-def _reasons(finals: list[Final]) -> Counter[str]:
+def _count_reasons(finals: list[Final]) -> Counter[str]:
     return Counter(str(final.reason) for final in finals if final.reason)
 
 
-def _revisions(claim: Claim, finals: list[Final]) -> Counter[str]:
+def _count_revisions(claim: Claim, finals: list[Final]) -> Counter[str]:
     """Count outcomes by revision and status, without the first one: see `revisions/shares.py`."""
     if claim.run.revision == FIRST:
         return Counter()
@@ -206,7 +210,7 @@ FROM STDIN
 """
 
 
-def _append(claim: Claim, finals: list[Final], now: datetime) -> None:
+def _append_deliveries(claim: Claim, finals: list[Final], now: datetime) -> None:
     if not finals:
         return
     run_id, attempt, moment = claim.run.pk, claim.chunk.attempt, now.isoformat()
@@ -217,14 +221,14 @@ def _append(claim: Claim, finals: list[Final], now: datetime) -> None:
         connection.cursor() as cursor,
         cursor.copy(COPY) as copy,
     ):
-        copy.write("".join(_line(final, run_id, attempt, moment) for final in finals))
+        copy.write("".join(_copy_line(final, run_id, attempt, moment) for final in finals))
 
 
-def _line(final: Final, run_id: int, attempt: int, moment: str) -> str:
+def _copy_line(final: Final, run_id: int, attempt: int, moment: str) -> str:
     """A row in COPY's text format: passing the values through psycopg took three times as long."""
     left, resent = final.left, "t" if final.resent else "f"
     status, reason = final.status.value, final.reason or ""
-    detail, name = _escaped(final.detail), _escaped(final.message_id)
+    detail, name = _escape_text(final.detail), _escape_text(final.message_id)
     return (
         f"{run_id}\t{left.seq}\t{left.device_id}\t{status}\t{reason}\t{detail}\t{name}"
         f"\t{attempt}\t{resent}\t{moment}\t{final.revision}\n"
@@ -235,16 +239,16 @@ def _line(final: Final, run_id: int, attempt: int, moment: str) -> str:
 ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 
-def _escaped(text: str) -> str:
-    return _clean(text).translate(ESCAPES) if text else ""
+def _escape_text(text: str) -> str:
+    return _clean_text(text).translate(ESCAPES) if text else ""
 
 
-def _clean(text: str) -> str:
+def _clean_text(text: str) -> str:
     """Shorten a text of FCM and remove NUL characters, which PostgreSQL cannot store."""
     return text[:200].replace("\x00", "")
 
 
-def _reschedule(claim: Claim, judged: Judged) -> None:
+def _store_retries(claim: Claim, judged: Judged) -> None:
     tried = [final.left.seq for final in judged.finals if final.left.first_tried_at]
     if tried:
         Retry.objects.filter(run=claim.run, seq__in=tried).delete()
@@ -261,7 +265,7 @@ def _reschedule(claim: Claim, judged: Judged) -> None:
 SURELY_NOT = (Delivery.Status.REJECTED, Delivery.Status.SKIPPED)
 
 
-def _give_back(claim: Claim, finals: list[Final]) -> None:
+def _give_back_caps(claim: Claim, finals: list[Final]) -> None:
     """Remove recipients whose phones surely did not ring from the counts of frequency caps."""
     silent = [final.left for final in finals if final.status in SURELY_NOT]
     counted.give_back(claim.run.pk, [(left.contact_id, left.seq) for left in silent])
@@ -288,25 +292,25 @@ AND (%(attempt)s <= %(most)s OR %(most)s > (
 
 
 def _keep_answers(
-    claim: Claim, said: list[tuple[UnsettledRecipient, Outcome]], now: datetime
+    claim: Claim, answers: list[tuple[UnsettledRecipient, Outcome]], now: datetime
 ) -> None:
     """Keep answers that accepted nothing. Mostly FCM accepts everything: then no statement runs."""
-    if not said:
+    if not answers:
         return
-    outcomes = [outcome for _, outcome in said]
+    outcomes = [outcome for _, outcome in answers]
     values: dict[str, Any] = {
         "run": claim.run.pk,
         "attempt": claim.chunk.attempt,
         "at": now,
         "most": MAX_ANSWERS,
-        "seqs": [left.seq for left, _ in said],
-        "contacts": [left.contact_id for left, _ in said],
+        "seqs": [left.seq for left, _ in answers],
+        "contacts": [left.contact_id for left, _ in answers],
         "http": [outcome.http for outcome in outcomes],
-        "codes": [_clean(outcome.code)[:50] for outcome in outcomes],
+        "codes": [_clean_text(outcome.code)[:50] for outcome in outcomes],
         "verdicts": [outcome.verdict.value for outcome in outcomes],
         "reasons": [outcome.reason for outcome in outcomes],
         "arrived": [outcome.arrived is not Arrived.NO for outcome in outcomes],
-        "details": [_clean(outcome.detail) for outcome in outcomes],
+        "details": [_clean_text(outcome.detail) for outcome in outcomes],
     }
     with connection.cursor() as cursor:
         cursor.execute(KEEP_ANSWERS, values)

@@ -72,7 +72,7 @@ def of_run(run: Run) -> Mapping[int | None, Terms]:
     """The terms of a run's newest text, by the recipient's group. All groups share them, unless the
     run has variants."""
     texts = texts_of(run)
-    its_own = _of_campaign(run, texts[MAIN])
+    its_own = _terms_of_campaign(run, texts[MAIN])
     if not variant.has_variants(run):
         return defaultdict(lambda: its_own)
     by_text = {number: replace(its_own, content=content) for number, content in texts.items()}
@@ -80,7 +80,7 @@ def of_run(run: Run) -> Mapping[int | None, Terms]:
     return {group: by_text[variant.read_by(run, group)] for group in groups}
 
 
-def _of_campaign(run: Run, content: Content) -> Terms:
+def _terms_of_campaign(run: Run, content: Content) -> Terms:
     return Terms(
         content=content,
         revision=run.revision,

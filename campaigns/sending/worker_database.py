@@ -79,10 +79,12 @@ class WorkerDatabase:
         for the key: each is refused by itself."""
         if self._run.kind == Run.Kind.MESSAGES:
             return set()
-        held = {name for name in refused if platform_keys.is_missing(self._run, name, refused)}
-        for platform in held:
+        held_platforms = {
+            name for name in refused if platform_keys.is_missing(self._run, name, refused)
+        }
+        for platform in held_platforms:
             self._run.hold_back(platform)
-        return held
+        return held_platforms
 
     def retire_dead(self, window: Window, flight: InFlight, believed: list[Outcome]) -> None:
         if self._run.is_rehearsal and not self._run.rehearsal.retires:
@@ -117,13 +119,13 @@ def whom(claim: Claim) -> list[UnsettledRecipient]:
     everybody = left_to_send(claim)
     presence.look(everybody)
     judged = Judged([interrupted(left) for left in everybody if not may_be_sent_to(left)])
-    awake = _awake([left for left in everybody if may_be_sent_to(left)], claim.now(), judged)
+    awake = _people_awake([left for left in everybody if may_be_sent_to(left)], claim.now(), judged)
     if judged.finals or judged.retries:
         settling.settle(claim, None, judged)
     return awake
 
 
-def _awake(
+def _people_awake(
     people: list[UnsettledRecipient], now: datetime, judged: Judged
 ) -> list[UnsettledRecipient]:
     """The recipients whose phones may ring now.

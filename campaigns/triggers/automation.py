@@ -120,15 +120,15 @@ class Automation(OfProject):
             problems["unless_name"] = _("Conditions need the name of an event.")
         if self.name and not self.name.strip():
             problems["name"] = _("Write more than spaces.")
-        if said := self.unless_unseen():
-            problems["delay_seconds"] = said
-        problems |= self._strangers()
-        if found := {field: words for field, words in problems.items() if words}:
-            raise ValidationError(found)
-        if held := self.held():
-            raise ValidationError(held)
+        if message := self.unless_unseen():
+            problems["delay_seconds"] = message
+        problems |= self._foreign_row_problems()
+        if errors := {field: words for field, words in problems.items() if words}:
+            raise ValidationError(errors)
+        if refusal := self.held():
+            raise ValidationError(refusal)
 
-    def _strangers(self) -> dict[str, str]:
+    def _foreign_row_problems(self) -> dict[str, str]:
         """Problems, by field, of chosen rows that belong to another project."""
         words = {
             "template": _("There is no such template in this project."),
@@ -173,7 +173,7 @@ class Automation(OfProject):
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Save all but its state: a row that was read a while ago must not turn it on or off."""
         if not self._state.adding and kwargs.get("update_fields") is None:
-            fields = (each.name for each in self._meta.concrete_fields if not each.primary_key)
+            fields = (field.name for field in self._meta.concrete_fields if not field.primary_key)
             kwargs["update_fields"] = [name for name in fields if name not in ("state", "on_since")]
         super().save(*args, **kwargs)
 
@@ -197,8 +197,8 @@ class Automation(OfProject):
         self._move(self.State.ARCHIVED)
 
     def _move(self, new: State, **more: Any) -> None:
-        there = Automation.objects.filter(pk=self.pk, state__in=MOVES[new])
-        moved = there.update(state=new, **more)
+        movable = Automation.objects.filter(pk=self.pk, state__in=MOVES[new])
+        moved = movable.update(state=new, **more)
         self.refresh_from_db(fields=["state", "on_since"])
         if not moved:
             raise Automation.InvalidMove(str(REFUSED[new]))
@@ -212,17 +212,17 @@ class Automation(OfProject):
             problems["template"] = f"{self.template}: {' '.join(error.messages)}"
         if not (self.template.title or self.template.body):
             problems["template"] = _("The text is empty: write a title and a text.")
-        if said := self.unless_unseen():
-            problems["delay_seconds"] = said
+        if message := self.unless_unseen():
+            problems["delay_seconds"] = message
         listening = Automation.objects.filter(project=self.project_id, state__in=LISTENING).exclude(
             pk=self.pk
         )
         if listening.count() >= MAX_LISTENING:
-            said = _(
+            message = _(
                 "A project has at most %(most)s automations that are on or paused. Archive one "
                 "first."
             )
-            problems["state"] = said % {"most": MAX_LISTENING}
+            problems["state"] = message % {"most": MAX_LISTENING}
         return problems
 
 

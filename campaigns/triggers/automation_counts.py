@@ -76,22 +76,22 @@ NOTHING = Counts(0, 0, {})
 
 def counts_of(automations: Iterable[int]) -> dict[int, Counts] | None:
     """Counts by automation id, without those that have no events. None: counting takes too long."""
-    found: dict[int, Counter[tuple[str, str]]] = {}
+    counters: dict[int, Counter[tuple[str, str]]] = {}
     try:
         with statement_timeout(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
             cursor.execute(COUNT, [list(automations)])
             for automation, state, reason, count in cursor.fetchall():
-                found.setdefault(automation, Counter())[state, reason] = count
+                counters.setdefault(automation, Counter())[state, reason] = count
     except TooSlow:
         return None
-    return {automation: _counts(each) for automation, each in found.items()}
+    return {automation: _counts_from(counter) for automation, counter in counters.items()}
 
 
-def _counts(found: Counter[tuple[str, str]]) -> Counts:
+def _counts_from(counter: Counter[tuple[str, str]]) -> Counts:
     return Counts(
-        waiting=found[Trigger.State.WAITING, ""],
-        sent=found[Trigger.State.SENT, ""],
-        not_sent={reason: count for (_, reason), count in found.most_common() if reason},
+        waiting=counter[Trigger.State.WAITING, ""],
+        sent=counter[Trigger.State.SENT, ""],
+        not_sent={reason: count for (_, reason), count in counter.most_common() if reason},
     )
 
 
@@ -101,12 +101,12 @@ def outcomes_of(automation_id: int) -> Outcomes | None:
     None: counting takes too long.
     """
     with suppress(TooSlow), statement_timeout(seconds=COUNTING_SECONDS):
-        return _outcomes(automation_id)
+        return _load_outcomes(automation_id)
     return None
 
 
-def _outcomes(automation_id: int) -> Outcomes:
-    newest = _newest(automation_id)
+def _load_outcomes(automation_id: int) -> Outcomes:
+    newest = _newest_sent(automation_id)
     with connection.cursor() as cursor:
         cursor.execute(OUTCOMES, newest)
         rows = cursor.fetchall()
@@ -131,12 +131,12 @@ def that_came_to(automation_id: int, *, status: str = "", reason: str = "") -> l
         statement_timeout(seconds=COUNTING_SECONDS),
         connection.cursor() as cursor,
     ):
-        cursor.execute(CAME_TO, {**_newest(automation_id), **params})
+        cursor.execute(CAME_TO, {**_newest_sent(automation_id), **params})
         return [trigger for (trigger,) in cursor.fetchall()]
     return []
 
 
-def _newest(automation_id: int) -> dict[str, list[Any]]:
+def _newest_sent(automation_id: int) -> dict[str, list[Any]]:
     sent = Trigger.objects.filter(automation=automation_id, state=Trigger.State.SENT, reason="")
     rows = list(sent.order_by("-pk").values_list("pk", "run_id", "number")[:NEWEST])
     triggers, runs, numbers = map(list, zip(*rows, strict=True)) if rows else ([], [], [])

@@ -12,20 +12,20 @@ from notifications.values.moments import in_words
 
 
 def sentence(automation: Automation) -> str:
-    said = {
+    values = {
         "event": event_in_words(automation.event_name, automation.where),
         "template": automation.template,
         "when": when(automation),
         "often": often(automation),
     }
     if not automation.unless_name:
-        return _("After {event}, the person is sent “{template}” {when}, {often}.").format(**said)
+        return _("After {event}, the person is sent “{template}” {when}, {often}.").format(**values)
     unless = event_in_words(automation.unless_name, automation.unless_where)
     pattern = _(
         "After {event}, the person is sent “{template}” {when}, {often}, unless {unless} came "
         "meanwhile."
     )
-    return pattern.format(**said, unless=unless)
+    return pattern.format(**values, unless=unless)
 
 
 def event_in_words(name: str, where: list[dict[str, Any]]) -> str:

@@ -55,43 +55,45 @@ def look(automation: Automation, *, now: datetime) -> Backtest | None:
     """Run the backtest. None: there are too many events to read in time."""
     with suppress(TooSlow):
         rows = _rows(automation, now)
-        return _judged(automation, rows[-MAX_EVENTS:], more=len(rows) > MAX_EVENTS)
+        return _judge_rows(automation, rows[-MAX_EVENTS:], more=len(rows) > MAX_EVENTS)
     return None
 
 
 def _rows(automation: Automation, now: datetime) -> list[tuple[int, datetime, bool]]:
     begins, matches = now - SPAN, matching(automation.where)
-    came, unless = _came(automation, begins)
+    came_sql, came_params = _unless_came_sql(automation, begins)
     params = [automation.project_id, automation.event_name, begins, now, *matches.params]
     with statement_timeout(seconds=LOOKING_SECONDS), connection.cursor() as cursor:
         cursor.execute(
-            DID.format(matches=matches.sql, came=came), [*params, MAX_EVENTS + 1, *unless]
+            DID.format(matches=matches.sql, came=came_sql), [*params, MAX_EVENTS + 1, *came_params]
         )
         rows: list[tuple[int, datetime, bool]] = cursor.fetchall()
     return rows
 
 
-def _came(automation: Automation, begins: datetime) -> tuple[str, list[Any]]:
+def _unless_came_sql(automation: Automation, begins: datetime) -> tuple[str, list[Any]]:
     if not automation.unless_name:
         return "FALSE", []
     matches = matching(automation.unless_where)
     own = automation.unless_name == automation.event_name
-    asked = [automation.project_id, automation.unless_name, automation.delay_seconds, begins]
-    return CAME.format(since=since(own=own), matches=matches.sql), [*asked, *matches.params]
+    params = [automation.project_id, automation.unless_name, automation.delay_seconds, begins]
+    return CAME.format(since=since(own=own), matches=matches.sql), [*params, *matches.params]
 
 
-def _judged(
+def _judge_rows(
     automation: Automation, rows: list[tuple[int, datetime, bool]], *, more: bool
 ) -> Backtest:
     last: dict[int, datetime] = {}
-    came, again = 0, 0
+    came_count, again_count = 0, 0
     for person, at, unless_came in rows:
         if unless_came:
-            came += 1
+            came_count += 1
         elif (
             automation.once_in_seconds and person in last and at < last[person] + automation.window
         ):
-            again += 1
+            again_count += 1
         else:
             last[person] = at
-    return Backtest(len(rows), len({person for person, _, _ in rows}), came, again, more)
+    return Backtest(
+        len(rows), len({person for person, _, _ in rows}), came_count, again_count, more
+    )

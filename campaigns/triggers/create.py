@@ -52,15 +52,15 @@ FROM given e WHERE e.name = %s AND {matches}
 
 def make_triggers(project_id: int, written: Written) -> datetime | None:
     """Create the triggers of new events. Returns when the first is due; None: none waits."""
-    listening = _listening(project_id, {event.name for _, event in written})
+    listening = _listening_automations(project_id, {event.name for _, event in written})
     if not listening:
         return None
     names = {automation.event_name for automation in listening}
     rows = [(person, event) for person, event in written if event.name in names]
-    return _make(listening, rows)
+    return _create_triggers(listening, rows)
 
 
-def _listening(project_id: int, names: set[str]) -> list[Automation]:
+def _listening_automations(project_id: int, names: set[str]) -> list[Automation]:
     """The automations for these events. Paused ones too: their triggers record why nothing was
     sent."""
     with connection.cursor() as cursor:  # for most calls, this query is all that automations cost
@@ -69,10 +69,12 @@ def _listening(project_id: int, names: set[str]) -> list[Automation]:
     return list(Automation.objects.filter(pk__in=ids)) if ids else []
 
 
-def _make(listening: list[Automation], rows: Sequence[tuple[int, Event]]) -> datetime | None:
-    each = [_answered(automation) for automation in listening]
+def _create_triggers(
+    listening: list[Automation], rows: Sequence[tuple[int, Event]]
+) -> datetime | None:
+    queries = [_matching_sql(automation) for automation in listening]
     statement = MAKE.format(
-        answered=" UNION ALL ".join(one.sql for one in each), too_old=TOO_OLD_SECONDS
+        answered=" UNION ALL ".join(query.sql for query in queries), too_old=TOO_OLD_SECONDS
     )
     params: list[Any] = [
         [person for person, _ in rows],
@@ -81,12 +83,14 @@ def _make(listening: list[Automation], rows: Sequence[tuple[int, Event]]) -> dat
         [exact.dumps(event.properties).decode() for _, event in rows],
     ]
     with connection.cursor() as cursor:
-        cursor.execute(statement, [*params, *(param for one in each for param in one.params)])
+        cursor.execute(
+            statement, [*params, *(param for query in queries for param in query.params)]
+        )
         due: datetime | None = cursor.fetchone()[0]
     return due
 
 
-def _answered(automation: Automation) -> Sql:
+def _matching_sql(automation: Automation) -> Sql:
     matches = matching(automation.where)
     paused = automation.state == Automation.State.PAUSED
     return Sql(

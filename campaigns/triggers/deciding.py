@@ -108,11 +108,11 @@ def decide(now: datetime) -> Decided:
     """Decide up to AT_ONCE due triggers."""
     _open_days(now)
     with transaction.atomic():
-        due = _take(now)
+        due = _take_due_triggers(now)
         if not due:
             return Decided(0, 0)
-        answers = _answers(due, _held(due), now)
-        _keep(answers, now)
+        answers = _decide_triggers(due, _hold_automations(due), now)
+        _store_answers(answers, now)
         hit("before_decided")
     return Decided(len(due), sum(isinstance(answer, tuple) for answer in answers.values()))
 
@@ -128,149 +128,161 @@ def due_soon() -> list[float]:
 def _open_days(now: datetime) -> None:
     """Create the day's run and tables beforehand, not in the transaction that locks triggers."""
     due = Trigger.objects.filter(state=Trigger.State.WAITING, due_at__lte=now).order_by("due_at")
-    theirs = due.values_list("automation__project", flat=True)[:AT_ONCE]
-    for project_id in set(theirs):
+    projects = due.values_list("automation__project", flat=True)[:AT_ONCE]
+    for project_id in set(projects):
         run_of_today(project_id)
 
 
-def _take(now: datetime) -> list[Due]:
+def _take_due_triggers(now: datetime) -> list[Due]:
     with connection.cursor() as cursor:
         cursor.execute(TAKE, [now, AT_ONCE])
         return [Due(*row) for row in cursor.fetchall()]
 
 
-def _held(due: list[Due]) -> dict[int, Automation]:
-    ids = {one.automation_id for one in due}
+def _hold_automations(due: list[Due]) -> dict[int, Automation]:
+    ids = {trigger.automation_id for trigger in due}
     with connection.cursor() as cursor:
         cursor.execute(HOLD, [list(ids)])
-    found = Automation.objects.select_related("template", "category")
-    return found.in_bulk(list(ids))
+    automations = Automation.objects.select_related("template", "category")
+    return automations.in_bulk(list(ids))
 
 
-def _answers(
+def _decide_triggers(
     due: list[Due], automations: dict[int, Automation], now: datetime
 ) -> dict[int, Answer]:
     """The decisions by trigger id: the reason not to send, or the message."""
     answers: dict[int, Answer] = {}
-    for one in due:
-        if reason := _ended(one, automations[one.automation_id]):
-            answers[one.id] = reason
-    left = [one for one in due if one.id not in answers]
-    for automation_id, theirs in _by_automation(left).items():
-        for came in _unless_came(automations[automation_id], theirs):
-            answers[came] = NotSent.UNLESS_CAME
-    left = [one for one in left if one.id not in answers]
-    may = _may_send(left, automations, now)
-    answers |= {one.id: NotSent.WITHIN_WINDOW for one in left if one.id not in may}
-    return answers | _sent([one for one in left if one.id in may], automations)
+    for trigger in due:
+        if reason := _reason_not_to_send(trigger, automations[trigger.automation_id]):
+            answers[trigger.id] = reason
+    undecided = [trigger for trigger in due if trigger.id not in answers]
+    for automation_id, group in _by_automation(undecided).items():
+        for trigger_id in _cancelled_by_unless_event(automations[automation_id], group):
+            answers[trigger_id] = NotSent.UNLESS_CAME
+    undecided = [trigger for trigger in undecided if trigger.id not in answers]
+    sendable = _sendable_ids(undecided, automations, now)
+    answers |= {
+        trigger.id: NotSent.WITHIN_WINDOW for trigger in undecided if trigger.id not in sendable
+    }
+    return answers | _send_messages(
+        [trigger for trigger in undecided if trigger.id in sendable], automations
+    )
 
 
-def _ended(one: Due, automation: Automation) -> NotSent | None:
+def _reason_not_to_send(trigger: Due, automation: Automation) -> NotSent | None:
     if automation.state == Automation.State.ARCHIVED:
         return NotSent.ENDED
     if automation.state != Automation.State.ON:
         return NotSent.PAUSED
     # It waited and came due during a pause: the end of a pause must not send a heap of messages.
-    if automation.on_since and max(one.due_at, one.created_at) < automation.on_since:
+    if automation.on_since and max(trigger.due_at, trigger.created_at) < automation.on_since:
         return NotSent.PAUSED
-    return NotSent.PERSON_GONE if one.contact is None else None
+    return NotSent.PERSON_GONE if trigger.contact is None else None
 
 
 def _by_automation(due: Iterable[Due]) -> dict[int, list[Due]]:
-    found: dict[int, list[Due]] = defaultdict(list)
-    for one in due:
-        found[one.automation_id].append(one)
-    return found
+    groups: dict[int, list[Due]] = defaultdict(list)
+    for trigger in due:
+        groups[trigger.automation_id].append(trigger)
+    return groups
 
 
-def _unless_came(automation: Automation, due: list[Due]) -> list[int]:
+def _cancelled_by_unless_event(automation: Automation, due: list[Due]) -> list[int]:
     """The ids of triggers whose person caused the “unless” event since."""
     if not automation.unless_name:
         return []
     matches = matching(automation.unless_where)
     own = automation.unless_name == automation.event_name
     rows: list[Any] = [
-        [one.id for one in due],
-        [one.contact_id for one in due],
-        [one.happened_at for one in due],
-        [one.created_at for one in due],
+        [trigger.id for trigger in due],
+        [trigger.contact_id for trigger in due],
+        [trigger.happened_at for trigger in due],
+        [trigger.created_at for trigger in due],
     ]
-    earliest = min(min(one.happened_at, one.created_at) for one in due)
+    earliest = min(min(trigger.happened_at, trigger.created_at) for trigger in due)
     params: list[Any] = [automation.project_id, automation.unless_name, earliest]
     with connection.cursor() as cursor:
         cursor.execute(
             CAME.format(since=since(own=own), matches=matches.sql),
             [*rows, *params, *matches.params],
         )
-        return [trigger for (trigger,) in cursor.fetchall()]
+        return [trigger_id for (trigger_id,) in cursor.fetchall()]
 
 
-def _may_send(due: list[Due], automations: dict[int, Automation], now: datetime) -> set[int]:
+def _sendable_ids(due: list[Due], automations: dict[int, Automation], now: datetime) -> set[int]:
     """The ids of triggers that may send: a person's first within the window; without one, all."""
     first: dict[Place, int] = {}
-    for one in due:
-        first.setdefault(one.place, one.id)
-    free = _free(list(first), now) if first else set()
+    for trigger in due:
+        first.setdefault(trigger.place, trigger.id)
+    free = _take_free_places(list(first), now) if first else set()
     return {
-        one.id
-        for one in due
-        if not automations[one.automation_id].once_in_seconds
-        or (one.place in free and first[one.place] == one.id)
+        trigger.id
+        for trigger in due
+        if not automations[trigger.automation_id].once_in_seconds
+        or (trigger.place in free and first[trigger.place] == trigger.id)
     }
 
 
-def _free(places: list[Place], now: datetime) -> set[Place]:
+def _take_free_places(places: list[Place], now: datetime) -> set[Place]:
     """The automation and person pairs without a message within the window; marks them as sent."""
     with connection.cursor() as cursor:
         cursor.execute(MAY_SEND, [now, *map(list, zip(*places, strict=True))])
         return set(cursor.fetchall())
 
 
-def _sent(due: list[Due], automations: dict[int, Automation]) -> dict[int, Answer]:
+def _send_messages(due: list[Due], automations: dict[int, Automation]) -> dict[int, Answer]:
     answers: dict[int, Answer] = {}
     by_project: dict[int, list[Due]] = defaultdict(list)
-    for one in due:
-        by_project[automations[one.automation_id].project_id].append(one)
+    for trigger in due:
+        by_project[automations[trigger.automation_id].project_id].append(trigger)
     # Once per automation: freezing a text may look up its snippets.
-    content = {pk: automations[pk].template.frozen() for pk in {one.automation_id for one in due}}
-    for project_id, theirs in sorted(by_project.items()):
-        asked = [
-            _asked(automations[one.automation_id], content[one.automation_id], one)
-            for one in theirs
+    content = {
+        pk: automations[pk].template.frozen() for pk in {trigger.automation_id for trigger in due}
+    }
+    for project_id, group in sorted(by_project.items()):
+        requests = [
+            _message_request(
+                automations[trigger.automation_id], content[trigger.automation_id], trigger
+            )
+            for trigger in group
         ]
-        for one, answer in zip(theirs, accept_ours(project_id, asked), strict=True):
-            answers[one.id] = (
-                NotSent.PERSON_GONE if isinstance(answer, UnknownRecipient) else _read(answer.id)
+        for trigger, answer in zip(group, accept_ours(project_id, requests), strict=True):
+            answers[trigger.id] = (
+                NotSent.PERSON_GONE
+                if isinstance(answer, UnknownRecipient)
+                else _parse_message_id(answer.id)
             )
     return answers
 
 
-def _asked(automation: Automation, content: dict[str, Any], one: Due) -> dict[str, Any]:
+def _message_request(
+    automation: Automation, content: dict[str, Any], trigger: Due
+) -> dict[str, Any]:
     """The message as an API call would ask for it. The event's properties win over the person's
     attributes."""
     return {
-        "to": {"contact": one.contact},
+        "to": {"contact": trigger.contact},
         "content": content,
-        "variables": exact.loads(one.properties),
+        "variables": exact.loads(trigger.properties),
         "category": automation.category,
         "on_unknown": Run.OnUnknown.RESEND,
         "ttl_seconds": TTL_SECONDS,
-        "at": one.due_at,
+        "at": trigger.due_at,
     }
 
 
-def _read(message: str) -> tuple[int, int]:
-    run_id, number = message.split("-")
+def _parse_message_id(message_id: str) -> tuple[int, int]:
+    run_id, number = message_id.split("-")
     return int(run_id), int(number)
 
 
-def _keep(answers: dict[int, Answer], now: datetime) -> None:
-    rows = [(trigger, *_columns(answer)) for trigger, answer in answers.items()]
+def _store_answers(answers: dict[int, Answer], now: datetime) -> None:
+    rows = [(trigger, *_answer_columns(answer)) for trigger, answer in answers.items()]
     with connection.cursor() as cursor:
         cursor.execute(KEEP, [now, *map(list, zip(*rows, strict=True))])
 
 
-def _columns(answer: Answer) -> tuple[str, str, int | None, int | None]:
+def _answer_columns(answer: Answer) -> tuple[str, str, int | None, int | None]:
     if isinstance(answer, tuple):
         return Trigger.State.SENT, "", *answer
     return Trigger.State.NOT_SENT, answer, None, None

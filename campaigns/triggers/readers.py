@@ -70,14 +70,14 @@ def look(automation: Automation, *, now: datetime) -> Readers:
     content = automation.template.frozen()
     names = sorted({str(path[0]) for path in preview.needed(content)})
     with suppress(TooSlow), statement_timeout(seconds=LOOKING_SECONDS):
-        if found := _of_events(automation, names, now):
-            return found
-    of, counts = preview.missing(names, automation.project) if names else (0, [])
-    lacking = dict(zip(names, counts, strict=True)) if of else {}
-    return Readers(preview.somebody(automation.project), False, of, lacking)
+        if readers := _readers_of_events(automation, names, now):
+            return readers
+    total, counts = preview.missing(names, automation.project) if names else (0, [])
+    lacking = dict(zip(names, counts, strict=True)) if total else {}
+    return Readers(preview.somebody(automation.project), False, total, lacking)
 
 
-def _of_events(automation: Automation, names: list[str], now: datetime) -> Readers | None:
+def _readers_of_events(automation: Automation, names: list[str], now: datetime) -> Readers | None:
     matches = matching(automation.where)
     since = now - SPAN
     events = [automation.project_id, automation.event_name, since, now, *matches.params]
@@ -87,17 +87,19 @@ def _of_events(automation: Automation, names: list[str], now: datetime) -> Reade
         row = cursor.fetchone()
         if row is None:
             return None
-        asked, values = _lacking(names)
-        cursor.execute(DID.format(matches=matches.sql, asked=asked), [*events, NEWEST, *values])
-        of, *counts = cursor.fetchone()
+        counts_sql, values = _lacking_counts_sql(names)
+        cursor.execute(
+            DID.format(matches=matches.sql, asked=counts_sql), [*events, NEWEST, *values]
+        )
+        total, *counts = cursor.fetchone()
     person = Contact.objects.filter(pk=row[0]).first()
     if person is not None:
         person.attributes = {**person.attributes, **exact.loads(row[1])}  # and never saved
-    return Readers(person, True, of, dict(zip(names, counts, strict=True)))
+    return Readers(person, True, total, dict(zip(names, counts, strict=True)))
 
 
-def _lacking(names: list[str]) -> tuple[str, list[Any]]:
+def _lacking_counts_sql(names: list[str]) -> tuple[str, list[Any]]:
     values = [preview.OWN.get(name, VALUE) for name in names]
     counts = [f"count(*) FILTER (WHERE COALESCE({value}, '') = '')" for value in values]
-    asked = [each for name in names if name not in preview.OWN for each in (name, name, name)]
-    return ", ".join(["count(*)", *counts]), asked
+    params = [param for name in names if name not in preview.OWN for param in (name, name, name)]
+    return ", ".join(["count(*)", *counts]), params

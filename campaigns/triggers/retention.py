@@ -46,7 +46,7 @@ def remove_old(ends: dict[int, datetime | None]) -> Iterator[int]:
 
 def automations_of(contact: Contact) -> Iterator[dict[str, Any]]:
     """A person's triggers, for the export of their data."""
-    theirs = Trigger.objects.filter(contact_id=contact.pk).select_related("automation")
+    triggers = Trigger.objects.filter(contact_id=contact.pk).select_related("automation")
     return (
         {
             "automation": trigger.automation.name,
@@ -57,5 +57,5 @@ def automations_of(contact: Contact) -> Iterator[dict[str, Any]]:
             "reason": trigger.reason,
             "message": trigger.message,
         }
-        for trigger in theirs.order_by("-pk").iterator(chunk_size=1_000)
+        for trigger in triggers.order_by("-pk").iterator(chunk_size=1_000)
     )

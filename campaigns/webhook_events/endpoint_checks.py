@@ -26,7 +26,7 @@ def take_place(endpoint: Endpoint, where: str) -> str:
     if where == endpoint.target:  # unchanged, as the page shows it: only the end of Slack's URL
         return ""
     if endpoint.via == Endpoint.Via.EMAIL:
-        endpoint.target = _emails(where)
+        endpoint.target = _parse_emails(where)
         return ""
     url_guard.validate(where)
     if endpoint.via == Endpoint.Via.SLACK:
@@ -37,21 +37,21 @@ def take_place(endpoint: Endpoint, where: str) -> str:
     return "" if endpoint.sealed else endpoint.new_secret()
 
 
-def _emails(text: str) -> str:
+def _parse_emails(text: str) -> str:
     if not settings.EMAIL_IS_SET:
         raise ValidationError(
             _("This installation sends no e-mail: an operator has to set EMAIL_URL first.")
         )
-    found = [part.strip() for part in text.replace("\n", ",").split(",") if part.strip()]
-    if not 1 <= len(found) <= MAX_ADDRESSES:
+    addresses = [part.strip() for part in text.replace("\n", ",").split(",") if part.strip()]
+    if not 1 <= len(addresses) <= MAX_ADDRESSES:
         raise ValidationError(_("Give 1 to %(most)s addresses.") % {"most": MAX_ADDRESSES})
-    for one in found:
+    for address in addresses:
         try:
-            validate_email(one)
+            validate_email(address)
         except ValidationError:
             message = _("“%(text)s” is not an e-mail address.")
-            raise ValidationError(message % {"text": one[:100]}) from None
-    return ", ".join(dict.fromkeys(found))
+            raise ValidationError(message % {"text": address[:100]}) from None
+    return ", ".join(dict.fromkeys(addresses))
 
 
 def judge_kinds(via: str, kinds: Collection[str]) -> None:
@@ -73,8 +73,10 @@ def judge_batched(via: str, batched: bool) -> None:
 
 
 def judge_only(project: Project, ids: Collection[int]) -> None:
-    known = set(Campaign.objects.filter(project=project, pk__in=ids).values_list("pk", flat=True))
-    if lacking := sorted(set(ids) - known):
+    known_ids = set(
+        Campaign.objects.filter(project=project, pk__in=ids).values_list("pk", flat=True)
+    )
+    if lacking := sorted(set(ids) - known_ids):
         text = _("There is no campaign %(ids)s in this project.")
         raise ValidationError(text % {"ids": ", ".join(map(str, lacking[:10]))})
 

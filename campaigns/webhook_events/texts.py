@@ -19,31 +19,35 @@ from notifications.webhooks.event_types import EventType
 def started(data: dict[str, Any]) -> EventText:
     planned = f"{data['totals']['planned']:,}"
     text = _("So far %(count)s recipients are planned.") % {"count": planned}
-    return _said(data, _("“%(name)s” is being sent"), text=text)
+    return _event_text(data, _("“%(name)s” is being sent"), text=text)
 
 
 def paused(data: dict[str, Any]) -> EventText:
-    return _said(data, _("“%(name)s” is paused"), text=why(data), facts=_counts(data))
+    return _event_text(data, _("“%(name)s” is paused"), text=why(data), facts=_count_facts(data))
 
 
 def needs_a_person(data: dict[str, Any]) -> EventText:
     """Says what happened, and what to do about it."""
     if not data["campaign"]:
-        said = EventText(
+        event_text = EventText(
             _("No message to single people leaves"), f"{why(data)}\n{GOES_ON_BY_ITSELF}"
         )
-        said.link, said.label = data["url"] or "", _("Open the messages")
-        return said
+        event_text.link, event_text.label = data["url"] or "", _("Open the messages")
+        return event_text
     step = str(NEXT_STEP.get(data["cause"], ""))
     text = "\n".join(part for part in (why(data), step) if part)
-    return _said(data, _("“%(name)s” stopped and needs you"), text=text, facts=_counts(data))
+    return _event_text(
+        data, _("“%(name)s” stopped and needs you"), text=text, facts=_count_facts(data)
+    )
 
 
 def ended(data: dict[str, Any]) -> EventText:
     was = _("“%(name)s” was cancelled") if data["state"] == "cancelled" else _("“%(name)s” is sent")
     rate = _("%(rate)s a second") % {"rate": f"{data['rate_per_second']:,.0f}"}
     took = in_words(data["duration_seconds"])
-    return _said(data, was, facts=[*_counts(data), (_("Rate"), rate), (_("It took"), took)])
+    return _event_text(
+        data, was, facts=[*_count_facts(data), (_("Rate"), rate), (_("It took"), took)]
+    )
 
 
 WORDS: dict[str, Callable[[dict[str, Any]], EventText]] = {
@@ -54,7 +58,7 @@ WORDS: dict[str, Callable[[dict[str, Any]], EventText]] = {
 }
 
 
-def _said(
+def _event_text(
     data: dict[str, Any],
     headline: str,
     *,
@@ -72,7 +76,7 @@ def why(data: dict[str, Any]) -> str:
     return f"{cause_in_words(data['cause'])} {what}".strip()
 
 
-def _counts(data: dict[str, Any]) -> list[tuple[str, str]]:
+def _count_facts(data: dict[str, Any]) -> list[tuple[str, str]]:
     totals = data["totals"]
     names = {
         "planned": _("Planned"),
@@ -82,5 +86,5 @@ def _counts(data: dict[str, Any]) -> list[tuple[str, str]]:
         "unknown": _("Unknown"),
         "waiting": _("Waiting"),
     }
-    shown = {name: word for name, word in names.items() if name != "waiting" or totals[name]}
-    return [(word, f"{totals[name]:,}") for name, word in shown.items()]
+    visible = {name: word for name, word in names.items() if name != "waiting" or totals[name]}
+    return [(word, f"{totals[name]:,}") for name, word in visible.items()]

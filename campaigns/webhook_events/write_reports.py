@@ -37,14 +37,14 @@ OF_OUTCOME = {
 
 def report_run(run: Run) -> None:
     """Report that a run has changed its state, or that none of a day's messages leaves."""
-    kinds = _kinds(run)
+    kinds = _event_types(run)
     if kinds and wanted(run.project, kinds):
-        now, data = timezone.now(), _run(run)
+        now, data = timezone.now(), _run_data(run)
         events = [Event(kind, now, data) for kind in kinds]
         outbox.put(run.project_id, events, about=run.campaign_id)
 
 
-def _kinds(run: Run) -> list[EventType]:
+def _event_types(run: Run) -> list[EventType]:
     if run.state == Run.State.PAUSED:
         by_itself = run.cause != Cause.BY_HAND
         return [EventType.RUN_PAUSED, *([EventType.RUN_NEEDS_A_PERSON] if by_itself else [])]
@@ -52,14 +52,14 @@ def _kinds(run: Run) -> list[EventType]:
         run.state == Run.State.CANCELLED and run.finished_at is not None
     ):
         return [EventType.RUN_FINISHED]
-    if run.state == Run.State.SENDING and _begins(run):
+    if run.state == Run.State.SENDING and _is_beginning(run):
         return [EventType.RUN_STARTED]
     if run.state == Run.State.OPEN and run.cause:  # none of a day's messages is sent
         return [EventType.RUN_NEEDS_A_PERSON]
     return []
 
 
-def _begins(run: Run) -> bool:
+def _is_beginning(run: Run) -> bool:
     """Whether the run begins now: it was not reopened, nor resumed after a pause in the middle. A
     pause before its start, while its people were chosen, does not count."""
     began, paused_at, resumed_at = run.started_at, run.paused_at, run.resumed_at
@@ -68,7 +68,7 @@ def _begins(run: Run) -> bool:
     return run.reopened_at is None and not began <= paused_at < resumed_at
 
 
-def _run(run: Run) -> dict[str, Any]:
+def _run_data(run: Run) -> dict[str, Any]:
     """The data of a run's event, the same facts for each state. Codes are the API's; the detail is
     in English, with its code and arguments for other languages."""
     totals = sums.totals_of(run)
@@ -79,7 +79,7 @@ def _run(run: Run) -> dict[str, Any]:
     rate = sums.average_rate(totals.sent, began, ended) if began else 0.0
     return {
         "run": run.pk,
-        "campaign": _campaign(run),
+        "campaign": _campaign_data(run),
         "state": run.state,
         "totals": totals.as_dict(),
         "rate_per_second": round(rate, 1),
@@ -88,18 +88,18 @@ def _run(run: Run) -> dict[str, Any]:
         "duration_seconds": round(took, 1),
         "cause": run.cause or None,
         "detail": run.detail_for_programs,
-        "url": address(_page(run)) or None,
+        "url": address(_page_path(run)) or None,
     }
 
 
-def _campaign(run: Run) -> dict[str, Any] | None:
+def _campaign_data(run: Run) -> dict[str, Any] | None:
     return {"id": run.campaign_id, "name": run.campaign.name} if run.campaign_id else None
 
 
-def _page(run: Run) -> str:
+def _page_path(run: Run) -> str:
     """The path of the run's page. Written out: workers serve no pages and know no URL names."""
-    of = f"run/{run.pk}/change" if run.campaign_id else "message"
-    return f"/admin/campaigns/{of}/"
+    path = f"run/{run.pk}/change" if run.campaign_id else "message"
+    return f"/admin/campaigns/{path}/"
 
 
 # --- Messages -------------------------------------------------------------------------------------
@@ -109,20 +109,22 @@ def report_outcomes(run: Run, ended: Sequence[Ended], at: datetime) -> None:
     """Report the outcomes of messages to single people, a window at a time."""
     if run.kind != Run.Kind.MESSAGES or not wanted(run.project, OF_OUTCOME.values()):
         return
-    events = [Event(OF_OUTCOME[str(one.status)], at, _outcome(run, one)) for one in ended]
+    events = [
+        Event(OF_OUTCOME[str(ending.status)], at, _outcome_data(run, ending)) for ending in ended
+    ]
     outbox.put(run.project_id, events)
 
 
-def _outcome(run: Run, one: Ended) -> dict[str, Any]:
+def _outcome_data(run: Run, ending: Ended) -> dict[str, Any]:
     return {
-        "message": f"{run.pk}-{one.message}",
-        "contact": one.external_id,
-        "device": one.address,
-        "platform": one.platform,
-        "status": str(one.status),
-        "reason": str(one.reason) or None,
-        "fcm_message_id": one.message_id.replace("\x00", "") or None,
-        "resent": one.resent,
+        "message": f"{run.pk}-{ending.message}",
+        "contact": ending.external_id,
+        "device": ending.address,
+        "platform": ending.platform,
+        "status": str(ending.status),
+        "reason": str(ending.reason) or None,
+        "fcm_message_id": ending.message_id.replace("\x00", "") or None,
+        "resent": ending.resent,
     }
 
 
@@ -137,12 +139,12 @@ def report_retired_devices(device_ids: list[int]) -> None:
     rows = Device.objects.filter(pk__in=device_ids).select_related("contact").order_by("pk")
     by_project: dict[int, list[Event]] = {}
     for device in rows:
-        by_project.setdefault(device.project_id, []).append(_retired(device))
+        by_project.setdefault(device.project_id, []).append(_retired_event(device))
     for project_id, events in by_project.items():
-        _put(project_id, events)
+        _put_in_batches(project_id, events)
 
 
-def _retired(device: Device) -> Event:
+def _retired_event(device: Device) -> Event:
     data = {
         "device": device.address,
         "platform": device.platform,
@@ -153,14 +155,14 @@ def _retired(device: Device) -> Event:
 
 
 def report_opt_outs(project: Project, nos: list[OptOut]) -> None:
-    _put(project.pk, [Event(EventType.OPT_OUT, no.at, _no(no)) for no in nos])
+    _put_in_batches(project.pk, [Event(EventType.OPT_OUT, no.at, _opt_out_data(no)) for no in nos])
 
 
-def _put(project_id: int, events: list[Event]) -> None:
+def _put_in_batches(project_id: int, events: list[Event]) -> None:
     for at in range(0, len(events), MAX_AT_ONCE):
         outbox.put(project_id, events[at : at + MAX_AT_ONCE])
 
 
-def _no(no: OptOut) -> dict[str, Any]:
+def _opt_out_data(no: OptOut) -> dict[str, Any]:
     """The data of an opt-out; without a category, it is from all marketing."""
     return {"contact": no.external_id, "category": no.category or None, "source": no.source}

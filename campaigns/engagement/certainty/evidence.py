@@ -57,10 +57,10 @@ def needed(share: float, other: float, *, comparisons: int = 1) -> int:
 def _would_show(people: int, share: float, other: float, comparisons: int) -> bool:
     """Whether the difference would be sure, even if chance hides a part of it."""
     noise = sqrt(people * (share * (1 - share) + other * (1 - other)))
-    seen = people * abs(other - share) - POWER_Z * noise
-    both = people * (share + other)
-    fewer, more = (both - seen) / 2, (both + seen) / 2
-    if seen <= 0:
+    visible_difference = people * abs(other - share) - POWER_Z * noise
+    all_reached = people * (share + other)
+    fewer, more = (all_reached - visible_difference) / 2, (all_reached + visible_difference) / 2
+    if visible_difference <= 0:
         return False
     return is_sure(strength(fewer, people, more, people), comparisons=comparisons)
 
@@ -69,6 +69,6 @@ def _beta(a: float, b: float) -> float:
     return lgamma(a) + lgamma(b) - lgamma(a + b)
 
 
-def _drawn(cards: float, taken: float) -> float:
-    """The logarithm of cards · (cards - 1) · …, with as many factors as `taken`."""
-    return lgamma(cards + 1) - lgamma(cards - taken + 1)
+def _drawn(cards: float, drawn: float) -> float:
+    """The logarithm of cards · (cards - 1) · …, with as many factors as `drawn`."""
+    return lgamma(cards + 1) - lgamma(cards - drawn + 1)

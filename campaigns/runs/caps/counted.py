@@ -119,30 +119,30 @@ def first_look(caps: Caps, people: str, *, kept: bool, foreseen: bool = False) -
     It includes the places that are `kept` for other runs, if there are any, or `foreseen`.
     """
     places = FORESEEN if foreseen else "campaigns_place" if kept else ""
-    near = NEAR.format(got=_got(caps, people, places), enough=enough(caps, NOW))
-    return _join(caps, near, places)
+    near = NEAR.format(got=_got_sql(caps, people, places), enough=enough(caps, NOW))
+    return _join_lately(caps, near, places)
 
 
 def second_look(caps: Caps, people: str, *, kept: bool) -> str:
     """The same for people who were counted, or got a reserved place, since the first look."""
-    anew = ANEW + KEPT_ANEW if kept else ANEW
-    return _join(caps, anew.format(people=people), "campaigns_place" if kept else "")
+    people_sql = ANEW + KEPT_ANEW if kept else ANEW
+    return _join_lately(caps, people_sql.format(people=people), "campaigns_place" if kept else "")
 
 
-def _join(caps: Caps, people: str, places: str) -> str:
-    kept_for = _kept_for(caps, NOW) if places else "NULL::bigint"
-    each = EACH.format(got=_got(caps, people, places))
-    lately = LATELY.format(each=each, enough=enough(caps, NOW), kept_for=kept_for)
+def _join_lately(caps: Caps, people: str, places: str) -> str:
+    kept_for = _kept_for_sql(caps, NOW) if places else "NULL::bigint"
+    each_sql = EACH.format(got=_got_sql(caps, people, places))
+    lately = LATELY.format(each=each_sql, enough=enough(caps, NOW), kept_for=kept_for)
     return f"LEFT JOIN {lately} ON lately.contact_id = r.contact_id"
 
 
-def _got(caps: Caps, people: str, places: str) -> str:
-    these = f"{_within(caps.longest, NOW)} AND contact_id = ANY(ARRAY({people}))"
-    got = GOT.format(these=these)
+def _got_sql(caps: Caps, people: str, places: str) -> str:
+    condition = f"{_within_sql(caps.longest, NOW)} AND contact_id = ANY(ARRAY({people}))"
+    got = GOT.format(these=condition)
     return got + KEPT.format(now=NOW, people=people, places=places) if places else got
 
 
-def _kept_for(caps: Caps, now: str) -> str:
+def _kept_for_sql(caps: Caps, now: str) -> str:
     """SQL for the run whose reserved place decides; NULL if the cap is reached without it."""
     anyway = enough(caps, now, " AND NOT kept")
     return f"CASE WHEN NOT ({anyway}) THEN min(run_id) FILTER (WHERE kept) END"
@@ -151,15 +151,15 @@ def _kept_for(caps: Caps, now: str) -> str:
 def enough(caps: Caps, now: str, only: str = "") -> str:
     """SQL over the rows of one person: whether they have reached a limit."""
     own = f"{only} AND category = {caps.category}"
-    return " OR ".join([*_reached(caps.overall, only, now), *_reached(caps.own, own, now)])
+    return " OR ".join([*_reached_sql(caps.overall, only, now), *_reached_sql(caps.own, own, now)])
 
 
-def _reached(limits: Limits, of: str, now: str) -> Iterator[str]:
-    for period, most in limits.each:
-        yield f"count(*) FILTER (WHERE {_within(period, now)}{of}) >= {most:d}"
+def _reached_sql(limits: Limits, condition: str, now: str) -> Iterator[str]:
+    for period, limit in limits.each:
+        yield f"count(*) FILTER (WHERE {_within_sql(period, now)}{condition}) >= {limit:d}"
 
 
-def _within(period: timedelta, now: str) -> str:
+def _within_sql(period: timedelta, now: str) -> str:
     return f"at > {now} - interval '{period.total_seconds():.0f} seconds'"
 
 
@@ -205,10 +205,10 @@ class Coming:
     params: Sequence[Any]
 
     def as_taken(self, by: datetime) -> str:
-        taken = _moment(min(by, by - (self.at - by)))
+        taken_at = _timestamp_sql(min(by, by - (self.at - by)))
         category = "NULL" if self.category is None else self.category
         return (
-            f" UNION ALL SELECT contact_id, {self.run_id}, 0, {category}, {taken}, TRUE"
+            f" UNION ALL SELECT contact_id, {self.run_id}, 0, {category}, {taken_at}, TRUE"
             f" FROM ({self.people}) coming WHERE NOT EXISTS (SELECT FROM campaigns_counted k"
             f" WHERE k.contact_id = coming.contact_id AND k.run_id = {self.run_id})"
         )
@@ -219,19 +219,19 @@ def enough_by(caps: Caps, at: datetime, coming: Sequence[Coming]) -> tuple[str, 
 
     It counts what they got until then, and the places for the runs in `coming`.
     """
-    then = _moment(at)
+    then = _timestamp_sql(at)
     having = enough(caps, then)
-    these = f"{_within(caps.longest, then)} AND at <= {then}"
+    condition = f"{_within_sql(caps.longest, then)} AND at <= {then}"
     if not coming:  # with coming runs, finding their people first would cost more than this saves
-        near = NEAR.format(got=GOT.format(these=these), enough=having)
-        these += f" AND contact_id = ANY(ARRAY({near}))"
-    got = GOT.format(these=these) + "".join(one.as_taken(at) for one in coming)
-    each = EACH.format(got=got)
-    sql = f"c.id IN (SELECT contact_id FROM ({each}) each GROUP BY 1 HAVING {having})"
-    return sql, [param for one in coming for param in one.params]
+        near = NEAR.format(got=GOT.format(these=condition), enough=having)
+        condition += f" AND contact_id = ANY(ARRAY({near}))"
+    got = GOT.format(these=condition) + "".join(coming_run.as_taken(at) for coming_run in coming)
+    each_sql = EACH.format(got=got)
+    sql = f"c.id IN (SELECT contact_id FROM ({each_sql}) each GROUP BY 1 HAVING {having})"
+    return sql, [param for coming_run in coming for param in coming_run.params]
 
 
-def _moment(at: datetime) -> str:
+def _timestamp_sql(at: datetime) -> str:
     return f"'{at.isoformat()}'::timestamptz"
 
 
@@ -250,7 +250,7 @@ def remove_old(now: datetime) -> None:
 def forget(contact_ids: Sequence[int]) -> None:
     """Remove the rows and places of people who are being erased."""
     Counted.objects.filter(contact_id__in=contact_ids).delete()
-    theirs = Place.objects.filter(contact_id__in=contact_ids)
+    places = Place.objects.filter(contact_id__in=contact_ids)
     # In the same order as workers that give places back.
-    list(theirs.order_by("contact_id").select_for_update().values_list("contact_id"))
-    theirs.delete()
+    list(places.order_by("contact_id").select_for_update().values_list("contact_id"))
+    places.delete()

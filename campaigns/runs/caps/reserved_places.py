@@ -58,8 +58,10 @@ def higher_runs(
     higher = ORDER[ORDER.index(Run.Precedence(precedence)) + 1 :]
     if not higher or caps is None or not caps.holds:
         return []
-    to_come = _to_come(project_id).filter(
-        _still(Value(at)), precedence__in=higher, scheduled_at__lt=(last or at) + caps.longest
+    to_come = _coming_runs(project_id).filter(
+        _is_still_due(Value(at)),
+        precedence__in=higher,
+        scheduled_at__lt=(last or at) + caps.longest,
     )
     return [run for run in to_come.select_related("project", "category", "campaign") if run.caps]
 
@@ -81,9 +83,9 @@ def _kept_above(project_id: int, precedence: str) -> tuple[str, Sequence[Any]]:
     """The SQL of `kept_above`, built once: it runs every second, and building it was nearly all of
     its cost."""
     higher = ORDER[ORDER.index(Run.Precedence(precedence)) + 1 :]
-    soon = _to_come(project_id).filter(_still(Now()), precedence__in=higher)
-    kept = soon.filter(Exists(Place.objects.filter(run_id=OuterRef("pk"))))
-    sql, params = kept.values_list("pk").query.sql_with_params()
+    soon = _coming_runs(project_id).filter(_is_still_due(Now()), precedence__in=higher)
+    with_places = soon.filter(Exists(Place.objects.filter(run_id=OuterRef("pk"))))
+    sql, params = with_places.values_list("pk").query.sql_with_params()
     return sql, params
 
 
@@ -92,17 +94,17 @@ def has_below(run: Run) -> bool:
     lower = ORDER[: ORDER.index(Run.Precedence(run.precedence))]
     return (
         run.caps is not None
-        and _to_come(run.project_id).filter(UNDER_WAY, precedence__in=lower).exists()
+        and _coming_runs(run.project_id).filter(UNDER_WAY, precedence__in=lower).exists()
     )
 
 
-def _still(now: Any) -> Q:
+def _is_still_due(now: Any) -> Q:
     """Whether a person's time in the run may be to come, or is less than a day past."""
     at_once = Q(hour__isnull=True, scheduled_at__gt=now - A_DAY)
     return at_once | Q(hour__isnull=False, scheduled_at__gt=now - AROUND_THE_EARTH - A_DAY)
 
 
-def _to_come(project_id: int) -> QuerySet[Run]:
+def _coming_runs(project_id: int) -> QuerySet[Run]:
     campaigns = Run.objects.filter(project=project_id, kind=Run.Kind.CAMPAIGN)
     return campaigns.filter(state__in=TO_COME)
 
@@ -149,11 +151,11 @@ def give_back(run_id: int, contact_ids: Sequence[int]) -> None:
         return
     with connection.cursor() as cursor:
         cursor.execute(HOLD, {"run": run_id, "contacts": [*contact_ids]})
-        if held := [row[0] for row in cursor.fetchall()]:
-            cursor.execute(GIVE_BACK, {"run": run_id, "contacts": held})
+        if held_ids := [row[0] for row in cursor.fetchall()]:
+            cursor.execute(GIVE_BACK, {"run": run_id, "contacts": held_ids})
 
 
 def remove_old() -> None:
     """Remove the places of runs for which they no longer count."""
-    to_come = Run.objects.filter(_still(Now()), state__in=TO_COME)
+    to_come = Run.objects.filter(_is_still_due(Now()), state__in=TO_COME)
     Place.objects.exclude(run_id__in=to_come.values("pk")).delete()

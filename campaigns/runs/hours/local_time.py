@@ -55,8 +55,8 @@ class LocalTime:
     def of(self, zone: str | None, hour: int | None = None) -> datetime | None:
         """When it is due for a person in this zone, with this best hour; None: never."""
         if zone in known_zones():
-            return _of(self, zone, hour)
-        return _of(self, self.otherwise, None) if self.otherwise else None
+            return _due_at(self, zone, hour)
+        return _due_at(self, self.otherwise, None) if self.otherwise else None
 
     def has_passed(self, zone: str | None, hour: int | None = None) -> bool:
         """Whether it was too late for a person in this zone when the run began."""
@@ -82,19 +82,19 @@ class LocalTime:
 
     def time_of(self, hour: int | None) -> datetime:
         """The local time for a person with this best hour, without a zone."""
-        return self.wall if hour is None else _at(self.wall, hour)
+        return self.wall if hour is None else _at_hour(self.wall, hour)
 
     def _is_too_early(self, at: datetime) -> bool:
         return at + self.lateness < self.begins
 
 
-def _at(wall: datetime, hour: int) -> datetime:
+def _at_hour(wall: datetime, hour: int) -> datetime:
     return wall.replace(hour=hour, minute=0, second=0, microsecond=0)
 
 
 def span(wall: datetime, *, best_hour: bool) -> tuple[datetime, datetime]:
     """The earliest and the latest local time at which a person can get it."""
-    return (_at(wall, 0), max(wall, _at(wall, 23))) if best_hour else (wall, wall)
+    return (_at_hour(wall, 0), max(wall, _at_hour(wall, 23))) if best_hour else (wall, wall)
 
 
 def first(wall: datetime) -> datetime:
@@ -109,7 +109,7 @@ def last(wall: datetime) -> datetime:
 
 # Cached: the people of a window share the run, a few zones and the hours of a day.
 @lru_cache(maxsize=10_000)
-def _of(local: LocalTime, zone: str, hour: int | None) -> datetime | None:
+def _due_at(local: LocalTime, zone: str, hour: int | None) -> datetime | None:
     if not local.has_passed(zone, hour):
         return instant(local.time_of(hour), zone)
     if local.passed == NEXT_DAY:
@@ -128,8 +128,8 @@ def instant(wall: datetime, zone: str) -> datetime:
 
 def written(wall: datetime, *, otherwise: str, passed: str, best_hour: bool) -> dict[str, Any]:
     """The JSON that a run keeps of its local time; `from_settings` reads it."""
-    kept = {"at": wall.isoformat(), "zone": otherwise, "passed": passed}
-    return {**kept, "best": True} if best_hour else kept
+    values = {"at": wall.isoformat(), "zone": otherwise, "passed": passed}
+    return {**values, "best": True} if best_hour else values
 
 
 def from_settings(kept: dict[str, Any], *, begins: datetime, lateness: timedelta) -> LocalTime:

@@ -50,7 +50,7 @@ def accept(key: ApiKey, asked: list[dict[str, Any]]) -> list[Accepted | UnknownR
 
     If the process dies here: all of them are stored or none is, and the caller got no answer.
     """
-    return _all(key.project_id, key, asked)
+    return _accept_all(key.project_id, key, asked)
 
 
 def accept_new(key: ApiKey, asked: dict[int, dict[str, Any]]) -> dict[int, str]:
@@ -60,22 +60,26 @@ def accept_new(key: ApiKey, asked: dict[int, dict[str, Any]]) -> dict[int, str]:
 
     If the process dies here: all of them are stored or none is, and the caller got no answer.
     """
-    run_id, numbers = _written(key.project_id, key, asked)
-    return {place: id_of(run_id or 0, number) for place, (number, kept) in numbers.items() if kept}
+    run_id, numbers = _write_messages(key.project_id, key, asked)
+    return {
+        place: id_of(run_id or 0, number) for place, (number, is_new) in numbers.items() if is_new
+    }
 
 
 def accept_ours(project_id: int, asked: list[dict[str, Any]]) -> list[Accepted | UnknownRecipient]:
     """The same as `accept`, for our own messages, without an API key."""
-    return _all(project_id, None, asked)
+    return _accept_all(project_id, None, asked)
 
 
-def _all(
-    project_id: int, key: ApiKey | None, asked: list[dict[str, Any]]
+def _accept_all(
+    project_id: int, key: ApiKey | None, requests: list[dict[str, Any]]
 ) -> list[Accepted | UnknownRecipient]:
     answers: dict[int, Accepted | UnknownRecipient] = {}
-    while left := {place: one for place, one in enumerate(asked) if place not in answers}:
-        answers |= _accepted(project_id, key, left)
-    return [answers[place] for place in range(len(asked))]
+    while open_requests := {
+        place: request for place, request in enumerate(requests) if place not in answers
+    }:
+        answers |= _accept_once(project_id, key, open_requests)
+    return [answers[place] for place in range(len(requests))]
 
 
 def confirm(key: ApiKey) -> None:
@@ -86,26 +90,26 @@ def confirm(key: ApiKey) -> None:
             raise Revoked
 
 
-def _accepted(
-    project_id: int, key: ApiKey | None, asked: dict[int, dict[str, Any]]
+def _accept_once(
+    project_id: int, key: ApiKey | None, requests: dict[int, dict[str, Any]]
 ) -> dict[int, Accepted | UnknownRecipient]:
     """One pass of `accept`: the answers by place.
 
     It leaves out messages whose deduplication key was taken and is free again: the caller tries
     them again.
     """
-    run_id, numbers = _written(project_id, key, asked)
+    run_id, numbers = _write_messages(project_id, key, requests)
     if run_id is None:
         run_of_today(project_id)
         return {}
-    keys = {place: asked[place]["deduplicate"]["key"]
-            for place, (_, kept) in numbers.items() if not kept}  # fmt: skip
+    keys = {place: requests[place]["deduplicate"]["key"]
+            for place, (_, is_new) in numbers.items() if not is_new}  # fmt: skip
     earlier = known_by(project_id, list(keys.values())) if keys else {}
     answers: dict[int, Accepted | UnknownRecipient] = {}
-    for place, one in asked.items():
+    for place, request in requests.items():
         if place not in numbers:
             answers[place] = UnknownRecipient(
-                f"to.{'contact' if 'contact' in one['to'] else 'device'}"
+                f"to.{'contact' if 'contact' in request['to'] else 'device'}"
             )
         elif place not in keys:
             answers[place] = Accepted(id_of(run_id, numbers[place][0]))
@@ -114,33 +118,33 @@ def _accepted(
     return answers
 
 
-def _written(
-    project_id: int, key: ApiKey | None, asked: dict[int, dict[str, Any]]
+def _write_messages(
+    project_id: int, key: ApiKey | None, requests: dict[int, dict[str, Any]]
 ) -> tuple[int | None, dict[int, tuple[int, bool]]]:
     """Write messages. Returns today's run, if there is one yet; and for each known recipient, by
     place, the message's number and whether it was written."""
-    rows = exact.dumps([_row(place, one) for place, one in asked.items()]).decode()
+    rows = exact.dumps([_row(place, request) for place, request in requests.items()]).decode()
     with connection.cursor() as cursor:
-        asks: dict[str, Any] = {"key": key.pk, "scope": Scope.MESSAGES.value} if key else {}
-        asks |= {"project": project_id, "rows": rows}
-        cursor.execute(ACCEPT if key else OURS, asks)
-        found = cursor.fetchall()
-    may, run_id = found[0][:2]
-    if not may:
+        params: dict[str, Any] = {"key": key.pk, "scope": Scope.MESSAGES.value} if key else {}
+        params |= {"project": project_id, "rows": rows}
+        cursor.execute(ACCEPT if key else OURS, params)
+        result = cursor.fetchall()
+    key_may_send, run_id = result[0][:2]
+    if not key_may_send:
         raise Revoked
-    known = (row[2:] for row in found if row[2] is not None)
-    return run_id, {place: (number, kept) for place, number, kept in known}
+    known_rows = (row[2:] for row in result if row[2] is not None)
+    return run_id, {place: (number, is_new) for place, number, is_new in known_rows}
 
 
-def _row(place: int, one: dict[str, Any]) -> dict[str, Any]:
-    to, told = one["to"], one.get("deduplicate", {})
+def _row(place: int, request: dict[str, Any]) -> dict[str, Any]:
+    to, deduplicate = request["to"], request.get("deduplicate", {})
     return {
         "place": place,
         "contact": to.get("contact"),
         "device": to.get("device"),
-        "key": told.get("key"),
-        "span": told.get("window_seconds"),
-        **columns_of(one),
+        "key": deduplicate.get("key"),
+        "span": deduplicate.get("window_seconds"),
+        **columns_of(request),
     }
 
 

@@ -28,22 +28,22 @@ def run_of_today(project_id: int) -> int:
     """The id of today's run. The first message of a day creates it."""
     now = clock.now()
     day = now.astimezone(UTC).date().isoformat()
-    return _known(project_id, day) or _made(project_id, day, now)
+    return _find_run_id(project_id, day) or _create_run(project_id, day, now)
 
 
-def _known(project_id: int, day: str) -> int | None:
-    ours = Run.every.filter(project=project_id, kind=Run.Kind.MESSAGES, occurrence=day)
-    return ours.values_list("pk", flat=True).first()
+def _find_run_id(project_id: int, day: str) -> int | None:
+    days = Run.every.filter(project=project_id, kind=Run.Kind.MESSAGES, occurrence=day)
+    return days.values_list("pk", flat=True).first()
 
 
-def _made(project_id: int, day: str, now: datetime) -> int:
+def _create_run(project_id: int, day: str, now: datetime) -> int:
     """Create the run of a day, unless a concurrent caller did. Returns its id."""
     with transaction.atomic():
         with connection.cursor() as cursor:
             key = f"messages of project {project_id}"
             cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [key])
-        if known := _known(project_id, day):
-            return known
+        if existing := _find_run_id(project_id, day):
+            return existing
         run = Run.every.create(
             project_id=project_id,
             kind=Run.Kind.MESSAGES,
@@ -60,11 +60,11 @@ def _made(project_id: int, day: str, now: datetime) -> int:
             launched_by="messages",
             planned=0,
         )
-        _make_room(run.pk)
+        _create_partitions(run.pk)
     return run.pk
 
 
-def _make_room(run_id: int) -> None:
+def _create_partitions(run_id: int) -> None:
     """Create and attach the run's partitions, without waiting for readers of the others."""
     for table in TABLES:
         ledger.detached_partition(table, run_id)
@@ -91,8 +91,10 @@ def close(run: Run, now: datetime) -> None:
         return
     with transaction.atomic():
         run = Run.every.select_for_update(no_key=True).get(pk=run.pk)
-        ours = Message.objects.filter(run_id=run.pk)
-        waiting = ours.filter(state=Message.State.WAITING) | ours.filter(list_after__isnull=False)
+        messages = Message.objects.filter(run_id=run.pk)
+        waiting = messages.filter(state=Message.State.WAITING) | messages.filter(
+            list_after__isnull=False
+        )
         left = run.chunks.exclude(state=Chunk.State.CLOSED)
         if run.state == Run.State.OPEN and not waiting.exists() and not left.exists():
             Run.every.filter(pk=run.pk).update(

@@ -61,10 +61,10 @@ def accept_many(
     With `list_id`, a worker adds the list's other members; `people` then has its first members.
     """
     number, run_id = next_number(), run_of_today(project_id)
-    if told := one.get("deduplicate"):
-        ours = id_of(run_id, number)
-        first = first_of(project_id, told["key"], ours, told["window_seconds"])
-        if first != ours:
+    if deduplicate := one.get("deduplicate"):
+        own_id = id_of(run_id, number)
+        first = first_of(project_id, deduplicate["key"], own_id, deduplicate["window_seconds"])
+        if first != own_id:
             return Accepted(first, again=True)
     values: dict[str, Any] = {"run": run_id, "number": number, "list": list_id}
     row = exact.dumps(columns_of(one)).decode()
@@ -114,8 +114,8 @@ def cancel(head: Message) -> bool:
     with transaction.atomic():
         set_lock_timeout(CANCEL_SECONDS)
         # Before the others: no worker adds people to a call that is being cancelled.
-        held = Message.objects.select_for_update(no_key=True).filter(pk=head.pk).first()
-        unfolded = held is None or held.list_after is None
+        locked = Message.objects.select_for_update(no_key=True).filter(pk=head.pk).first()
+        unfolded = locked is None or locked.list_after is None
         Message.objects.filter(pk=head.pk, list_after__isnull=False).update(list_after=None)
         waiting = of_call(head).filter(state=Message.State.WAITING)
         return bool(waiting.update(state=Message.State.CANCELLED)) or not unfolded

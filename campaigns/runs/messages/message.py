@@ -150,8 +150,8 @@ def first_of(project_id: int, key: str, message: str, window: int) -> str:
 
 def known_by(project_id: int, keys: list[str]) -> dict[str, str]:
     """The ids of the messages that these keys stand for."""
-    known = Deduplication.objects.filter(project=project_id, key__in=keys)
-    return dict(known.values_list("key", "message"))
+    rows = Deduplication.objects.filter(project=project_id, key__in=keys)
+    return dict(rows.values_list("key", "message"))
 
 
 def forget_keys(most: int = 1_000) -> None:
@@ -163,16 +163,17 @@ def forget_keys(most: int = 1_000) -> None:
 def of_recipients(run_id: int, first: int, last: int) -> dict[int, Message]:
     """The messages of these recipients, by number. A message that shares a text is replaced by the
     one that has it."""
-    ours = Message.objects.filter(run_id=run_id, first_seq__lte=last, last_seq__gte=first)
-    found = {message.number: message for message in ours}
-    lacking = {one.shares for one in found.values() if one.shares} - found.keys()
-    heads = found | {
-        one.number: one for one in Message.objects.filter(run_id=run_id, number__in=lacking)
+    rows = Message.objects.filter(run_id=run_id, first_seq__lte=last, last_seq__gte=first)
+    messages = {message.number: message for message in rows}
+    lacking = {message.shares for message in messages.values() if message.shares} - messages.keys()
+    heads = messages | {
+        message.number: message
+        for message in Message.objects.filter(run_id=run_id, number__in=lacking)
     }
-    return {number: heads[one.shares or number] for number, one in found.items()}
+    return {number: heads[message.shares or number] for number, message in messages.items()}
 
 
 def category_of(run_id: int, seq: int) -> tuple[str, str]:
     """The kind and slug of a recipient's category. A chunk holds messages of one category."""
-    found = Message.objects.filter(run_id=run_id, first_seq__lte=seq, last_seq__gte=seq)
-    return found.values_list("category_kind", "category").get()
+    messages = Message.objects.filter(run_id=run_id, first_seq__lte=seq, last_seq__gte=seq)
+    return messages.values_list("category_kind", "category").get()

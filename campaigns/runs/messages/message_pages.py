@@ -47,50 +47,52 @@ class Page:
 def page_of(project_id: int, wanted: MessageFilter, *, after: int | None, limit: int) -> Page:
     """The next page of messages. It is shorter than `limit` if it would have to read too many rows;
     the next page then goes on."""
-    found: list[MessageRow] = []
+    page_rows: list[MessageRow] = []
     looked_at = 0
-    for rows in _parts(project_id, wanted, after):
+    for rows in _read_parts(project_id, wanted, after):
         for row in rows:
             if not wanted.state or row.outcome.state == wanted.state:
-                found.append(row)
-            if len(found) > limit:
-                return Page(found[:limit], found[limit - 1].place)
+                page_rows.append(row)
+            if len(page_rows) > limit:
+                return Page(page_rows[:limit], page_rows[limit - 1].place)
         looked_at += len(rows)
         if looked_at >= LOOKED_AT:
-            return Page(found, rows[-1].place)
-    return Page(found, None)
+            return Page(page_rows, rows[-1].place)
+    return Page(page_rows, None)
 
 
-def _parts(project_id: int, wanted: MessageFilter, after: int | None) -> Iterator[list[MessageRow]]:
+def _read_parts(
+    project_id: int, message_filter: MessageFilter, after: int | None
+) -> Iterator[list[MessageRow]]:
     last_run, last = divmod(after, 1 << NUMBER_BITS) if after is not None else (None, None)
-    for run_id in _days(project_id, wanted, last_run):
+    for run_id in _find_days(project_id, message_filter, last_run):
         below = last if run_id == last_run else None
-        while rows := _rows(run_id, wanted, below):
+        while rows := _read_rows(run_id, message_filter, below):
             below = rows[-1].number
-            told = outcome.of_each(run_id, rows)
-            yield [MessageRow(one, told[one.number]) for one in rows]
+            outcomes = outcome.of_each(run_id, rows)
+            yield [MessageRow(message, outcomes[message.number]) for message in rows]
 
 
-def _days(project_id: int, wanted: MessageFilter, last: int | None) -> list[int]:
+def _find_days(project_id: int, message_filter: MessageFilter, last: int | None) -> list[int]:
     days = Run.every.filter(project=project_id, kind=Run.Kind.MESSAGES, forgotten_at=None)
     if last is not None:
         days = days.filter(pk__lte=last)
-    if wanted.since is not None:
-        first = (wanted.since - LATE_ROWS).astimezone(UTC).date()
+    if message_filter.since is not None:
+        first = (message_filter.since - LATE_ROWS).astimezone(UTC).date()
         days = days.filter(occurrence__gte=first.isoformat())
     return list(days.order_by("-pk").values_list("pk", flat=True))
 
 
-def _rows(run_id: int, wanted: MessageFilter, below: int | None) -> list[Message]:
+def _read_rows(run_id: int, message_filter: MessageFilter, below: int | None) -> list[Message]:
     rows = Message.objects.filter(run_id=run_id)
     if below is not None:
         rows = rows.filter(number__lt=below)
-    if wanted.contact_id is not None:
-        rows = rows.filter(contact_id=wanted.contact_id)
-    if wanted.since is not None:
-        rows = rows.filter(created_at__gte=wanted.since)
-    if wanted.state in (outcome.WAITING, outcome.CANCELLED):
-        rows = rows.filter(state=wanted.state)
-    elif wanted.state:
+    if message_filter.contact_id is not None:
+        rows = rows.filter(contact_id=message_filter.contact_id)
+    if message_filter.since is not None:
+        rows = rows.filter(created_at__gte=message_filter.since)
+    if message_filter.state in (outcome.WAITING, outcome.CANCELLED):
+        rows = rows.filter(state=message_filter.state)
+    elif message_filter.state:
         rows = rows.filter(state=Message.State.TAKEN)
     return list(rows.defer("content", "variables").order_by("-number")[:AT_ONCE])

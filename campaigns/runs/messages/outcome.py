@@ -108,31 +108,35 @@ OF_EACH = STATUSES.format(of="m.number", which="m.number = ANY(%(numbers)s)")
 def of_call_or_one(head: Message) -> Outcome:
     counted = of_call(head).order_by().values_list("state").annotate(Count("number"))
     people = dict.fromkeys(PEOPLE_STATES, 0) | dict(counted)
-    devices = _counted(OF_CALL, {"run": head.run_id, "number": head.number}).get(0, {})
-    return Outcome(people, _all_of(devices), head.list_after is not None)
+    devices = _count_by_message(OF_CALL, {"run": head.run_id, "number": head.number}).get(0, {})
+    return Outcome(people, _all_statuses(devices), head.list_after is not None)
 
 
 def of_each(run_id: int, messages: list[Message]) -> dict[int, Outcome]:
     """The outcome of each message by itself, by number, even if it shares its text."""
-    devices = _counted(OF_EACH, {"run": run_id, "numbers": [one.number for one in messages]})
+    devices = _count_by_message(
+        OF_EACH, {"run": run_id, "numbers": [message.number for message in messages]}
+    )
     nobody = dict.fromkeys(PEOPLE_STATES, 0)
     return {
-        one.number: Outcome(nobody | {one.state: 1}, _all_of(devices.get(one.number, {})))
-        for one in messages
+        message.number: Outcome(
+            nobody | {message.state: 1}, _all_statuses(devices.get(message.number, {}))
+        )
+        for message in messages
     }
 
 
-def _all_of(devices: dict[str, int]) -> dict[str, int]:
+def _all_statuses(devices: dict[str, int]) -> dict[str, int]:
     return {status: devices.get(status, 0) for status in DEVICE_STATUSES}
 
 
-def _counted(sql: str, values: dict[str, Any]) -> dict[int, dict[str, int]]:
-    found: dict[int, dict[str, int]] = {}
+def _count_by_message(sql: str, values: dict[str, Any]) -> dict[int, dict[str, int]]:
+    counts: dict[int, dict[str, int]] = {}
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
         for number, status, count in cursor.fetchall():
-            found.setdefault(number, {})[status] = count
-    return found
+            counts.setdefault(number, {})[status] = count
+    return counts
 
 
 # `most` messages have at least `most` devices, so the inner LIMIT is enough.

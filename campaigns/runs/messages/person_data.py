@@ -33,28 +33,30 @@ WHERE m.run_id = theirs.run_id AND m.number = theirs.number AND m.run_id = ANY(%
 def forget(contact_ids: Sequence[int]) -> None:
     """Clear the texts and variables of these people's messages, and cancel those not sent yet."""
     projects = Contact.objects.filter(pk__in=contact_ids).values("project").distinct()
-    runs = list(Run.every.filter(_kept(), project__in=projects).values_list("pk", flat=True))
+    runs = list(
+        Run.every.filter(_existing_days(), project__in=projects).values_list("pk", flat=True)
+    )
     if not runs:
         return
     with connection.cursor() as cursor:
         cursor.execute(CLEAR, {"people": list(contact_ids), "runs": runs})
 
 
-def _kept() -> Any:
+def _existing_days() -> Any:
     """Days whose messages still exist."""
     return models.Q(kind=Run.Kind.MESSAGES, forgotten_at=None)
 
 
 def messages_of(contact: Contact) -> Iterator[dict[str, Any]]:
     """All messages to a person, newest first."""
-    days = Run.every.filter(_kept(), project=contact.project_id).order_by("-pk")
+    days = Run.every.filter(_existing_days(), project=contact.project_id).order_by("-pk")
     for run_id in days.values_list("pk", flat=True):
-        ours = Message.objects.filter(run_id=run_id, contact_id=contact.pk).order_by("-number")
-        for message in ours.iterator():
-            yield _told(message)
+        messages = Message.objects.filter(run_id=run_id, contact_id=contact.pk).order_by("-number")
+        for message in messages.iterator():
+            yield _message_data(message)
 
 
-def _told(message: Message) -> dict[str, Any]:
+def _message_data(message: Message) -> dict[str, Any]:
     head = message
     if message.shares:
         head = Message.objects.get(run_id=message.run_id, number=message.shares)

@@ -135,10 +135,10 @@ def take(run: Run, beside: Beside, *, bulk: bool = False) -> Claim | None:
     If the process dies after the commit: the lease lapses, and the sweep lets the chunk be taken
     again.
     """
-    return _new(run, beside, bulk) or _again(run, bulk)
+    return _claim_new(run, beside, bulk) or _again(run, bulk)
 
 
-def _new(run: Run, beside: Beside, bulk: bool) -> Claim | None:
+def _claim_new(run: Run, beside: Beside, bulk: bool) -> Claim | None:
     while True:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(LOCK, {"run": run.pk})
@@ -147,33 +147,33 @@ def _new(run: Run, beside: Beside, bulk: bool) -> Claim | None:
                 return None
             (planned,) = locked
             cursor.execute(DUE, {"run": run.pk, "bulk": bulk, "most": AT_ONCE})
-            due = cursor.fetchall()
-            if not due:
+            due_messages = cursor.fetchall()
+            if not due_messages:
                 return None
-            numbers = [number for number, *_ in due]
-            with_inbox = [number for number, *_, may_have_one in due if may_have_one]
+            numbers = [number for number, *_ in due_messages]
+            with_inbox = [number for number, *_, may_have_one in due_messages if may_have_one]
             values: dict[str, Any] = {"run": run.pk, "numbers": numbers}
             cursor.execute(TAKE, values | {"planned": planned, "bulk": bulk, "lease": LEASE})
-            without_device, *made = cursor.fetchone()
+            without_device, *new_chunk = cursor.fetchone()
             if with_inbox:
                 beside(run.pk, with_inbox)
-            _tell(run, exact.loads(without_device or "[]"))
-            if made[0]:
-                _, kind, category, _ = due[0]
-                chunk = _just_made(run, *made, bulk=bulk)
-                return _claim(run, chunk, kind, category)
+            _report_without_device(run, exact.loads(without_device or "[]"))
+            if new_chunk[0]:
+                _, kind, category, _ = due_messages[0]
+                chunk = _inserted_chunk(run, *new_chunk, bulk=bulk)
+                return _claim_chunk(run, chunk, kind, category)
         # None of these people has a device: their messages are done, and there may be more.
 
 
-def _tell(run: Run, without_device: list[tuple[int, str]]) -> None:
+def _report_without_device(run: Run, without_device: list[tuple[int, str]]) -> None:
     """Report messages to people without a device. They have no recipient and no delivery row, so
     no other code reports them."""
     if without_device:
-        ended = [Ending(*one, status="skipped", reason=NO_DEVICE) for one in without_device]
+        ended = [Ending(*row, status="skipped", reason=NO_DEVICE) for row in without_device]
         endings.tell(run, ended, clock.now())
 
 
-def _just_made(
+def _inserted_chunk(
     run: Run, pk: int, number: int, first_seq: int, last_seq: int, *, bulk: bool
 ) -> Chunk:
     """The chunk that was just inserted, without reading its row again."""
@@ -187,14 +187,14 @@ def _again(run: Run, bulk: bool) -> Claim | None:
         values: dict[str, Any] = {"run": run.pk, "bulk": bulk, "lease": LEASE}
         with connection.cursor() as cursor:
             cursor.execute(AGAIN, values)
-            found = cursor.fetchone()
-        if not found:
+            row = cursor.fetchone()
+        if not row:
             return None
-        chunk = Chunk.objects.get(pk=found[0])
+        chunk = Chunk.objects.get(pk=row[0])
         count_interrupted(chunk)
-    return _claim(run, chunk, *category_of(run.pk, chunk.first_seq))
+    return _claim_chunk(run, chunk, *category_of(run.pk, chunk.first_seq))
 
 
-def _claim(run: Run, chunk: Chunk, kind: str, category: str) -> Claim:
+def _claim_chunk(run: Run, chunk: Chunk, kind: str, category: str) -> Claim:
     caps_of_it = caps.for_category(run.project, kind, category)
     return Claim(run, chunk, eligibility.skip_reason_params(kind, category), caps_of_it)

@@ -67,7 +67,11 @@ def texts_of(run: Run, number: int | None = None) -> dict[int, dict[str, Any]]:
     """The texts of a revision, by variant; without a number, of the newest."""
     last = run.revision if number is None else number
     launched = variants.as_launched(run)
-    return launched if last == FIRST else _newest(launched, run.revisions.filter(number__lte=last))
+    return (
+        launched
+        if last == FIRST
+        else _newest_texts(launched, run.revisions.filter(number__lte=last))
+    )
 
 
 def content_of(run: Run, number: int | None = None, *, variant: int = MAIN) -> dict[str, Any]:
@@ -80,18 +84,18 @@ def history(run: Run) -> dict[int, dict[int, dict[str, Any]]]:
     changed: dict[int, dict[int, dict[str, Any]]] = {}
     for number, variant, content in run.revisions.values_list("number", "variant", "content"):
         changed.setdefault(number, {})[variant] = content
-    said = {FIRST: variants.as_launched(run)}
+    texts = {FIRST: variants.as_launched(run)}
     for number in range(FIRST + 1, run.revision + 1):
-        said[number] = {**said[number - 1], **changed.get(number, {})}
-    return said
+        texts[number] = {**texts[number - 1], **changed.get(number, {})}
+    return texts
 
 
 def handed_on(run: Run) -> dict[int, dict[str, Any]]:
     """The texts of the next run of its series, by variant."""
-    return _newest(variants.as_launched(run), run.revisions.filter(next_runs=True))
+    return _newest_texts(variants.as_launched(run), run.revisions.filter(next_runs=True))
 
 
-def _newest(
+def _newest_texts(
     launched: dict[int, dict[str, Any]], later: models.QuerySet[RunRevision]
 ) -> dict[int, dict[str, Any]]:
     newest = later.order_by("variant", "-number").distinct("variant")

@@ -33,7 +33,7 @@ def by_revision(run: Run) -> dict[int, Counts]:
     counts[FIRST] = sums.sums_of(run)
     for number in range(FIRST + 1, run.revision + 1):
         counts[number]  # the newest may have reached nobody yet
-    for number, status, count in _later(run):
+    for number, status, count in _count_later_revisions(run):
         counts[number][status] = count
         counts[FIRST][status] -= count
     return dict(counts)
@@ -44,7 +44,7 @@ def got(counts: Counts) -> int:
     return counts["accepted"] + counts["unknown"]
 
 
-def _later(run: Run) -> list[tuple[int, str, int]]:
+def _count_later_revisions(run: Run) -> list[tuple[int, str, int]]:
     if run.revision == FIRST:
         return []
     with connection.cursor() as cursor:

@@ -46,23 +46,25 @@ class Split:
     def group(self) -> str:
         """SQL for the group of `contact_id`. Each decision has its own hash: being in the control
         group says nothing about the variant that the person would have had."""
-        return self._unless_left_out(self._variant)
+        return self._unless_left_out_sql(self._variant_sql)
 
     @property
     def rest(self) -> str:
         """The same, before the people who try the variants are drawn."""
-        return self._unless_left_out(str(REST))
+        return self._unless_left_out_sql(str(REST))
 
-    def _unless_left_out(self, variant: str) -> str:
+    def _unless_left_out_sql(self, variant: str) -> str:
         return (
-            f"CASE WHEN {_place(self.holdout_seed)} < {self.holdout * A_PERCENT} THEN {HOLDOUT}"
-            f" WHEN {_place(self.seed)} < {self.control * A_PERCENT} THEN {CONTROL}"
+            f"CASE WHEN {_place_sql(self.holdout_seed)} < {self.holdout * A_PERCENT} THEN {HOLDOUT}"
+            f" WHEN {_place_sql(self.seed)} < {self.control * A_PERCENT} THEN {CONTROL}"
             f" ELSE {variant} END"
         )
 
     @property
-    def _variant(self) -> str:
-        which = [f"WHEN {_place(self.seed + 1)} < {end} THEN {n}" for n, end in self._ends()]
+    def _variant_sql(self) -> str:
+        which = [
+            f"WHEN {_place_sql(self.seed + 1)} < {end} THEN {n}" for n, end in self._variant_ends()
+        ]
         return f"CASE {' '.join(which)} END" if len(which) > 1 else str(MAIN)
 
     def try_out(self, table: str, seqs: range) -> None:
@@ -72,12 +74,12 @@ class Split:
         """
         with connection.cursor() as cursor:
             cursor.execute(
-                f"UPDATE {table} SET variant = {self._variant}"
+                f"UPDATE {table} SET variant = {self._variant_sql}"
                 " WHERE seq >= %s AND seq < %s AND variant = %s",
                 [seqs.start, seqs.stop, REST],
             )
 
-    def _ends(self) -> list[tuple[int, int]]:
+    def _variant_ends(self) -> list[tuple[int, int]]:
         """For each variant: its number, and where its range ends among the WHOLE parts."""
         all_of_them = sum(self.weights)
         sums = accumulate(self.weights)
@@ -87,13 +89,17 @@ class Split:
         """The expected share of everybody in each group, 0 to 1. Only groups that exist."""
         rest = (1 - self.holdout / 100) * (1 - self.control / 100)
         tried = rest * self.tried / sum(self.weights)
-        each = {n: tried * weight for n, weight in enumerate(self.weights)}
+        by_variant = {n: tried * weight for n, weight in enumerate(self.weights)}
         waits = {REST: rest * (1 - self.tried)} if self.tried < 1 else {}
         nothing = {
             CONTROL: (1 - self.holdout / 100) * self.control / 100,
             HOLDOUT: self.holdout / 100,
         }
-        return {**each, **waits, **{group: share for group, share in nothing.items() if share}}
+        return {
+            **by_variant,
+            **waits,
+            **{group: share for group, share in nothing.items() if share},
+        }
 
     @property
     def left_out(self) -> float:
@@ -102,7 +108,7 @@ class Split:
         return shares.get(CONTROL, 0.0) + shares.get(HOLDOUT, 0.0)
 
 
-def _place(seed: int, contact: str = "contact_id") -> str:
+def _place_sql(seed: int, contact: str = "contact_id") -> str:
     """SQL for a person's place from 0 to WHOLE - 1. The sign is cut off, or the remainder could be
     negative."""
     return f"mod(hashint8extended({contact}, {int(seed)}) & {2**63 - 1}, {WHOLE})"
@@ -120,17 +126,17 @@ def handed_on(run: Run) -> dict[str, Any]:
     run keeps the texts."""
     if not run.split:
         return {}
-    kept = {name: run.split[name] for name in ("seed", "weights") if name in run.split}
-    return {**kept, "texts": run.split.get("texts", run.pk)} if "weights" in kept else {}
+    settings = {name: run.split[name] for name in ("seed", "weights") if name in run.split}
+    return {**settings, "texts": run.split.get("texts", run.pk)} if "weights" in settings else {}
 
 
 def begun(run: Run) -> dict[str, Any]:
     """The split when the freezing begins: with the project's holdout at this moment."""
     share = holdout_of(run.project_id, run.category_kind, past_holdout=run.past_holdout)
-    kept = dict(run.split)
+    settings = dict(run.split)
     if not share:
-        return kept
-    seed = kept or {"seed": random.randrange(1, MAX_SEED), "weights": [1]}
+        return settings
+    seed = settings or {"seed": random.randrange(1, MAX_SEED), "weights": [1]}
     return {**seed, "holdout": share, "holdout_seed": holdout_seed(run.project_id)}
 
 
@@ -149,11 +155,11 @@ def split_of_run(run: Run) -> Split | None:
 
 def groups(run: Run) -> list[int]:
     """The groups that the run has, or may have; none if it is not split."""
-    found = split_of_run(run)
-    if not found:
+    run_split = split_of_run(run)
+    if not run_split:
         return []
     of_a_trial = [REST] if run.tries_variants else []
-    return [*found.shares(), *of_a_trial]
+    return [*run_split.shares(), *of_a_trial]
 
 
 def holdout_of(project_id: int, category_kind: str, *, past_holdout: bool) -> int:
@@ -168,7 +174,7 @@ def holdout_of(project_id: int, category_kind: str, *, past_holdout: bool) -> in
 def held_out_of(project_id: int, contact: str) -> str:
     """SQL for whether the person with this id is in the project's holdout."""
     percent: int = Project.objects.values_list("holdout_percent", flat=True).get(pk=project_id)
-    return f"({_place(holdout_seed(project_id), contact)} < {percent * A_PERCENT})"
+    return f"({_place_sql(holdout_seed(project_id), contact)} < {percent * A_PERCENT})"
 
 
 def holdout_seed(project_id: int) -> int:

@@ -77,8 +77,8 @@ def has_variants(run: Run) -> bool:
 
 def check(run: Run, number: int) -> None:
     """Raises ValidationError, by field, if the run has no such variant."""
-    known = range(max(1, len(run.split.get("weights", ()))))
-    if number not in known:
+    numbers = range(max(1, len(run.split.get("weights", ()))))
+    if number not in numbers:
         text = _("Run %(number)d has no variant %(letter)s. Choose one of %(known)s.")
-        named = {"letter": name_of(number), "known": ", ".join(map(name_of, known))}
+        named = {"letter": name_of(number), "known": ", ".join(map(name_of, numbers))}
         raise ValidationError({"variant": text % {"number": run.pk, **named}})

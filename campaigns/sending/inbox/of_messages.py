@@ -42,8 +42,8 @@ def keep(run_id: int, numbers: list[int]) -> None:
         rows = cursor.fetchall()
     if rows:
         renderers: dict[str, Renderer] = {}
-        found = [_item(run_id, row, renderers) for row in rows]
-        store(rows[0].project_id, [item for item in found if item])
+        items = [_item(run_id, row, renderers) for row in rows]
+        store(rows[0].project_id, [item for item in items if item])
 
 
 def withdraw(run_id: int, cancelled: list[tuple[int, int]]) -> None:
@@ -62,7 +62,7 @@ def _item(run_id: int, row: Any, renderers: dict[str, Renderer]) -> New | None:
     if renderer is None:
         renderer = Renderer(exact.loads(row.content), collapse_id="")
         renderers[row.content] = renderer
-    said, days = exact.loads(row.inbox), None
+    inbox, days = exact.loads(row.inbox), None
     reader = Reader(
         reference="",
         external_id=row.external_id,
@@ -73,13 +73,13 @@ def _item(run_id: int, row: Any, renderers: dict[str, Renderer]) -> New | None:
         address="",
         platform="",
     )
-    days = said.get("days")
+    days = inbox.get("days")
     return item_of(
         renderer,
         reader,
         contact_id=row.contact_id,
         reference=_reference(run_id, row.number),
-        article=said.get("article", ""),
+        article=inbox.get("article", ""),
         category=row.category,
         collapse=row.collapse,
         expires_at=clock.now() + timedelta(days=int(days)) if days else None,

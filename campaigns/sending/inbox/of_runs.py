@@ -23,7 +23,7 @@ def keep(claim: Claim, people: Iterable[UnsettledRecipient]) -> None:
     people = [left for left in people if left.out not in ON_PURPOSE]
     if wrong := claim.run.replaced_runs():
         withdraw([left.contact_id for left in people], [reference_of(run) for run in wrong])
-    found = [
+    items = [
         item_of(
             left.terms.renderer,
             left.reader,
@@ -34,7 +34,7 @@ def keep(claim: Claim, people: Iterable[UnsettledRecipient]) -> None:
         )
         for left in people
     ]
-    store(claim.run.project_id, [item for item in found if item])
+    store(claim.run.project_id, [item for item in items if item])
 
 
 def reference_of(run_id: int) -> str:

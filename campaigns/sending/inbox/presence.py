@@ -17,22 +17,22 @@ def look(people: Iterable[UnsettledRecipient]) -> None:
 
     It is read again at each try. Other messages cost nothing here.
     """
-    _spare_who_is_online([left for left in people if left.terms.quiet_if_online and not left.out])
-    _say_how_many([left for left in people if left.terms.says_how_many])
+    _skip_people_online([left for left in people if left.terms.quiet_if_online and not left.out])
+    _set_unseen_counts([left for left in people if left.terms.says_how_many])
 
 
-def _spare_who_is_online(people: list[UnsettledRecipient]) -> None:
+def _skip_people_online(people: list[UnsettledRecipient]) -> None:
     """Skip people who have their inbox on the screen. If the process dies here: the next try
     decides again, and people who have left by then get the push."""
     for seconds in {left.terms.quiet_if_online for left in people}:
-        ours = [left for left in people if left.terms.quiet_if_online == seconds]
-        there = online_since({left.contact_id for left in ours}, seconds or 0)
-        for left in ours:
-            if left.contact_id in there:
+        group = [left for left in people if left.terms.quiet_if_online == seconds]
+        online = online_since({left.contact_id for left in group}, seconds or 0)
+        for left in group:
+            if left.contact_id in online:
                 left.out = Reason.ONLINE.value
 
 
-def _say_how_many(people: list[UnsettledRecipient]) -> None:
+def _set_unseen_counts(people: list[UnsettledRecipient]) -> None:
     """Set the number of unseen items. It includes this message's item, unless the person has
     already seen it."""
     if not people:
@@ -41,5 +41,5 @@ def _say_how_many(people: list[UnsettledRecipient]) -> None:
     unseen = unseen_together({left.contact_id for left in people}, words)
     for left in people:
         count = unseen.get((left.contact_id, left.terms.together), 1)
-        told = {**left.reader.attributes, UNSEEN: count}
-        left.reader = replace(left.reader, attributes=told)
+        attributes = {**left.reader.attributes, UNSEEN: count}
+        left.reader = replace(left.reader, attributes=attributes)
