@@ -20,17 +20,17 @@ from notifications.values.nesting import MAX_DEPTH, too_deep
 DIGITS_SAID = 20  # digits of a number that is refused
 
 
-def _whole(digits: str) -> float:
+def _whole(written: str) -> float:
     try:
-        return int(digits)
+        return int(written)
     except ValueError as error:  # Python reads 4,300 digits, PostgreSQL some more
-        raise _too_large(digits) from error
+        raise _too_large(written) from error
 
 
-def _fraction(text: str) -> float:
-    number = float(text)
+def _fraction(written: str) -> float:
+    number = float(written)
     if isinf(number):
-        raise _too_large(text)
+        raise _too_large(written)
     return number
 
 
