@@ -17,6 +17,8 @@ from celery.signals import (
     worker_process_init,
 )
 
+from config.workers import process_reports as process_reports
+from config.workers import task_headers as task_headers
 from config.workers.broker import patch_kombu
 from config.workers.quiet import quiet
 

@@ -31,6 +31,7 @@ from notifications.people.retention import Retention as Retention
 from notifications.requests.idempotency import IdempotencyKey as IdempotencyKey
 from notifications.staff.api_key import ApiKey as ApiKey
 from notifications.staff.audit import AuditEntry as AuditEntry
+from notifications.staff.login_throttle import Guesses as Guesses
 from notifications.staff.team import TeamMember as TeamMember
 from notifications.webhooks.call import Call as Call
 from notifications.webhooks.endpoint import Endpoint as Endpoint

@@ -25,8 +25,8 @@ COMPANYS = "http://carol:open%2Dsesame@proxy.example:3128"
 SAY = """
 import django; django.setup()
 from django.conf import settings
-from notifications.fcm.transport.selection import chosen
-print(chosen(settings.GOOGLE_FCM_ENDPOINT))
+from notifications.fcm.transport.selection import choose_transport
+print(choose_transport(settings.GOOGLE_FCM_ENDPOINT))
 """
 
 

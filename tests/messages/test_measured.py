@@ -123,9 +123,9 @@ def test_messages_leave_though_nothing_can_be_measured(
 HOLD = """
 import os, signal, sys
 from pathlib import Path
-from notifications.measures.place import ROOM, Place
+from notifications.measures.place import ROOM, FileSlot
 
-place = Place(Path(sys.argv[1]))
+place = FileSlot(Path(sys.argv[1]))
 print(place(), flush=True)
 if os.fork() == 0:
     print(place(), flush=True)
