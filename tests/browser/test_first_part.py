@@ -20,6 +20,7 @@ from notifications.staff.team import Role
 from tests.browser.accessibility import AXE, complaints
 from tests.browser.sessions import share_session
 from tests.given.builders import make_campaign, make_people, make_project, make_run
+from tests.given.waiting import eventually
 from tests.roles.people import logged_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -71,6 +72,15 @@ def test_its_figures_are_for_everybody_and_the_page_goes_on_by_itself(
     assert FirstPart.objects.get().decision == "person"
 
 
+# At once: the page draws its buttons anew each second.
+CLICK = """() => {
+    const button = document.getElementById("first-go_on");
+    button.focus();
+    button.click();
+    return button;
+}"""
+
+
 def test_a_button_that_was_drawn_anew_since_the_click_opens_its_dialog(
     page: Page, shop: Project
 ) -> None:
@@ -78,10 +88,11 @@ def test_a_button_that_was_drawn_anew_since_the_click_opens_its_dialog(
     page.goto(f"/admin/campaigns/run/{run.pk}/change/")
     run.chunks.filter(follows=False).update(state=Chunk.State.CLOSED, accepted=18, rejected=2)
     look(run, 0, 1)
-    button = page.locator("#first-go_on").element_handle()
+    expect(page.locator("#first-go_on")).to_be_visible()
     held: list[Route] = []
     page.route("**/go_on/", lambda route: held.append(route))
-    button.click()
+    button = page.evaluate_handle(CLICK)
+    eventually("the dialog is asked for", lambda: [page.wait_for_timeout(10), held][1])
 
     run.chunks.filter(follows=False).update(accepted=17, rejected=3)
     page.wait_for_function("(button) => !button.isConnected", arg=button)

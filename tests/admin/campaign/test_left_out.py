@@ -194,7 +194,7 @@ def test_by_best_hours_only_those_whose_hour_is_too_late_are_shown(
 
 
 def test_the_holdout_is_known_and_the_control_group_is_not(desk: Desk, project: Project) -> None:
-    Project.objects.filter(pk=project.pk).update(holdout_percent=10)
+    Project.objects.filter(pk=project.pk).update(holdout_percent=20)
     for number in range(60):
         person(project, f"one-of-{number}")
     campaign = make_campaign(project, control_percent=50)
