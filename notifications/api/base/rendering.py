@@ -103,11 +103,11 @@ def _read(body: bytes, loads: Callable[[bytes], Any], rows_of: str, *, exactly: 
         if not flaws.may_name_twice(body, value):
             return value
     try:
-        value, all_flaws = flaws.find(body, exactly=exactly)
+        parsed, all_flaws = flaws.find(body, exactly=exactly)
     except (ValueError, RecursionError) as error:
         raise ParseError(f"The body is not JSON: {why or error}") from error
-    if _refuse_flaws(value, all_flaws, rows_of):
-        return value
+    if _refuse_flaws(parsed, all_flaws, rows_of):
+        return parsed
     if why:
         raise ParseError(f"The body is not JSON: {why}") from why
     return value
