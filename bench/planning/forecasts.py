@@ -81,7 +81,7 @@ def _turns(campaign: Campaign, count: int) -> Turns:
         "how many open it, and how soon": lambda: load_open_delays(
             load_open_rate(campaign.project_id, timezone.now())
         ),
-        "people whom the clock costs it": lambda: left_out.find_left_out(
+        "people who expire by local time": lambda: left_out.find_left_out(
             LaunchReport(campaign, timezone.now()), "quiet_hours"
         ),
     }

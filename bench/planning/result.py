@@ -12,7 +12,7 @@ from bench.planning.pages import Visitor
 from bench.stack import Stack
 
 PEOPLE = 5_000_000
-MAX_SECONDS = {"the result": 0.3, "why somebody got it": 2.0, "why somebody did not": 2.0}
+MAX_SECONDS = {"the result": 0.3, "why a person got it": 2.0, "why a person did not": 2.0}
 
 
 def measure(folder: Path, count: int = PEOPLE) -> dict[str, Any]:
@@ -33,8 +33,8 @@ def _pages(stack: Stack, run: int, count: int) -> dict[str, float]:
         "the result": visitor.median(f"{page}/change/"),
         "  its part that comes back for receipts": visitor.median(f"{page}/echo/"),
         "recipients": visitor.median(f"{page}/deliveries/"),
-        "why somebody got it": visitor.median(f"{page}/why/?person=b{count // 2}"),
-        "why somebody did not": visitor.median(f"{page}/why/?person=nobody"),
+        "why a person got it": visitor.median(f"{page}/why/?person=b{count // 2}"),
+        "why a person did not": visitor.median(f"{page}/why/?person=nobody"),
         "the overview": visitor.median("/admin/"),
     }
 

@@ -300,7 +300,7 @@ def emptied(project_id: int, tree: dict[str, Any]) -> list[Emptied]:
     rules = _joint_rules(tree)
     if not 1 < len(rules) <= MAX_JUDGED:
         return []
-    alone, remaining = _somebody(project_id, rules)
+    alone, remaining = _which_match(project_id, rules)
     culprits = [(rule, True) for rule, has_match in zip(rules, alone, strict=True) if not has_match]
     culprits = culprits or [
         (rule, False) for rule, stays in zip(rules, remaining, strict=True) if not stays
@@ -318,7 +318,7 @@ def _joint_rules(tree: dict[str, Any]) -> list[dict[str, Any]]:
     return [tree]
 
 
-def _somebody(project_id: int, rules: list[dict[str, Any]]) -> tuple[list[bool], list[bool]]:
+def _which_match(project_id: int, rules: list[dict[str, Any]]) -> tuple[list[bool], list[bool]]:
     """For each rule: whether anybody matches it, and whether anybody matches all rules up to it."""
     conditions = [compile_tree(settled(project_id, rule, whole=True)) for rule in rules]
     fits = [f"fits[{number}]" for number in range(1, len(conditions) + 1)]

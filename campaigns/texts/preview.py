@@ -112,7 +112,7 @@ class Variable:
         return self.of > 0 and self.missing == self.of
 
 
-def somebody(project: Project, external_id: str = "") -> Contact | None:
+def pick_person(project: Project, external_id: str = "") -> Contact | None:
     """The person with this external id, or one at random."""
     people = Contact.objects.filter(project=project)
     if external_id:
@@ -128,8 +128,8 @@ def somebody(project: Project, external_id: str = "") -> Contact | None:
 def reader(project: Project, content: Content | None) -> Contact | None:
     """A person at random; for a content, one who would get it, if a few tries find one."""
     if content is None:
-        return somebody(project)
-    return readable_by(content, [somebody(project) for _ in range(TRIED)])
+        return pick_person(project)
+    return readable_by(content, [pick_person(project) for _ in range(TRIED)])
 
 
 def readable_by(content: Content, people: Iterable[Contact | None]) -> Contact | None:

@@ -74,7 +74,7 @@ def look(automation: Automation, *, now: datetime) -> Readers:
             return readers
     total, counts = preview.missing(names, automation.project) if names else (0, [])
     lacking = dict(zip(names, counts, strict=True)) if total else {}
-    return Readers(preview.somebody(automation.project), False, total, lacking)
+    return Readers(preview.pick_person(automation.project), False, total, lacking)
 
 
 def _readers_of_events(automation: Automation, names: list[str], now: datetime) -> Readers | None:

@@ -20,7 +20,6 @@ from notifications.staff.team import Role
 from tests.browser.accessibility import AXE, complaints
 from tests.browser.sessions import share_session
 from tests.given.builders import make_campaign, make_people, make_project, make_run
-from tests.given.waiting import eventually
 from tests.roles.people import logged_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -91,8 +90,8 @@ def test_a_button_that_was_drawn_anew_since_the_click_opens_its_dialog(
     expect(page.locator("#first-go_on")).to_be_visible()
     held: list[Route] = []
     page.route("**/go_on/", lambda route: held.append(route))
-    button = page.evaluate_handle(CLICK)
-    eventually("the dialog is asked for", lambda: [page.wait_for_timeout(10), held][1])
+    with page.expect_request("**/go_on/"):
+        button = page.evaluate_handle(CLICK)
 
     run.chunks.filter(follows=False).update(accepted=17, rejected=3)
     page.wait_for_function("(button) => !button.isConnected", arg=button)

@@ -132,7 +132,7 @@ class Panels:
         if project is not None:
             external_id = request.POST.get("preview_person", "").strip()
             person = (
-                preview.somebody(project, external_id)
+                preview.pick_person(project, external_id)
                 if external_id
                 else _pick_reader(request, project)
             )
@@ -368,7 +368,7 @@ def _on_phones(request: HttpRequest, project: Project, texts: list[Template]) ->
     content = template.frozen()
     external_id = request.POST.get("preview_person", "").strip()
     person = (
-        preview.somebody(project, external_id)
+        preview.pick_person(project, external_id)
         if external_id
         else _pick_reader(request, project, content)
     )

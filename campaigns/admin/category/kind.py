@@ -1,4 +1,4 @@
-"""Category kind: the dialog that changes it, and says whom each kind reaches."""
+"""Category kind: the dialog that changes it and shows how many people each kind reaches."""
 
 from __future__ import annotations
 

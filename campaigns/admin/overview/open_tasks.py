@@ -95,7 +95,7 @@ def _find_late(runs: QuerySet[Run], now: datetime) -> Iterator[OpenTask]:
 
 
 def _find_unknown(runs: QuerySet[Run], now: datetime) -> Iterator[OpenTask]:
-    """Finished runs with unknown outcomes, until somebody has decided, for at most a week."""
+    """Finished runs with unknown outcomes that still need a decision, for at most a week."""
     ended = runs.filter(finished_at__gt=now - A_WEEK, unknown__gt=0).order_by("-pk")
     for run in ended[:SHOWN]:
         if count := unknowns.undecided(run):

@@ -45,7 +45,7 @@ class CorrectDialog(RunDialog):
         label=gettext_lazy("Which text was wrong"),
         widget=UnfoldAdminSelectWidget,
         help_text=gettext_lazy(
-            "Only recipients of a text in this language, whose language is still the same."
+            "Only people who got the text in this language and still use this language."
         ),
     )
 

@@ -117,7 +117,7 @@ class RestDialog(RunDialog):
         return any(reached is None or reached.people > 0 for reached in counts)
 
     def problem(self) -> str:
-        """Why nobody would get it; empty if somebody would."""
+        """Why the new campaign would reach nobody; empty if it would reach people."""
         if self.chosen != run_lists.NOT_REACHED:
             return self._problem_of_unopened()
         if not self.left:

@@ -93,7 +93,7 @@ class SnippetPage(TextPage):
         snippet, problems = unsaved(posted, project)
         content = snippet.alone() if not problems else None
         external_id = posted.get("preview_person", "").strip()
-        person = preview.somebody(project, external_id)
+        person = preview.pick_person(project, external_id)
         tags = sorted(snippet.locales) if isinstance(snippet.locales, dict) else []
         locale = posted.get("preview_locale", "")
         locale = locale if locale in tags else ""

@@ -1,4 +1,4 @@
-"""Template list: each text as somebody reads it, not as it was written."""
+"""Template list: each text as a person would read it, with values filled in."""
 
 from __future__ import annotations
 

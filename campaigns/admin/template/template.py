@@ -162,7 +162,7 @@ class TemplatePage(TextPage):
         context: dict[str, Any] = {"project": project}
         if project is not None:
             external_id = request.POST.get("preview_person", "").strip()
-            person = preview.somebody(project, external_id)
+            person = preview.pick_person(project, external_id)
             context |= {
                 "person": person,
                 "known": insertable.known(project, person),
@@ -201,7 +201,7 @@ class TemplatePage(TextPage):
         content = (readable_template or template).frozen()
         external_id = posted.get("preview_person", "").strip()
         person = (
-            preview.somebody(project, external_id)
+            preview.pick_person(project, external_id)
             if external_id
             else preview.reader(project, content)
         )

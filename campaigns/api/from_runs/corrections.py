@@ -34,7 +34,7 @@ class CorrectionSerializer(StrictSerializer):
         max_length=35,
         default=EVERY,
         help_text=f"A language of the run's texts, `{MAIN}` for the main one, or `{EVERY}`. For "
-        "a language: only recipients of a text in it, whose language is still the same.",
+        "a language: only people who got the text in it and still use this language.",
     )
 
     revision = serializers.IntegerField(

@@ -101,10 +101,10 @@ def foretold(run: Run, content: Mapping[str, Any], variant: int = MAIN) -> Skips
     return None
 
 
-def somebody(run: Run, variant: int = MAIN) -> Contact | None:
+def pick_person(run: Run, variant: int = MAIN) -> Contact | None:
     """Return a waiting person, to preview the new text as they would read it."""
     if run.planned is None:
-        return preview.somebody(run.project)
+        return preview.pick_person(run.project)
     with (
         suppress(TooSlow),
         statement_timeout(seconds=LOOKING_SECONDS),

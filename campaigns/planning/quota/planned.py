@@ -63,10 +63,10 @@ def compute_planned(
     there: Firebase, since: datetime, until: datetime, now: datetime
 ) -> PlannedRuns:
     """Compute each run that may send from `since` to `until`, beside all the others."""
-    return reckoned_of(there, list_all_planned(there, since, until, now), since)
+    return compute_runs(there, list_all_planned(there, since, until, now), since)
 
 
-def reckoned_of(there: Firebase, found: Sequence[Planned], since: datetime) -> PlannedRuns:
+def compute_runs(there: Firebase, found: Sequence[Planned], since: datetime) -> PlannedRuns:
     first = _choose_first(found, since)
     whole, part = (sum(_earliest_end(run) >= since for run in runs) for runs in (found, first))
     return PlannedRuns(run_together(first, there), whole - part)

@@ -62,7 +62,7 @@ def test_a_rule_that_stands_alone_needs_no_name(desk: Desk, project: Project, tr
 def test_somebody_is_left_and_nothing_is_asked(
     desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(why, "_somebody", None)
+    monkeypatch.setattr(why, "_which_match", None)
     assert "People 1" in counted(desk, project, {"all": [plan("pro"), city("Oslo")]})
 
 
@@ -72,6 +72,6 @@ def test_a_search_that_takes_too_long_names_nothing(
     def slowly(*_args: Any) -> None:
         raise TooSlow
 
-    monkeypatch.setattr(why, "_somebody", slowly)
+    monkeypatch.setattr(why, "_which_match", slowly)
     text = counted(desk, project, {"all": [plan("pro"), city("Atlantis")]})
     assert "Nobody matches these rules now." in text and "this rule" not in text

@@ -19,7 +19,7 @@ from campaigns.planning.campaign import Campaign
 from campaigns.planning.collisions.collisions import Collision, DayCollisions, collisions
 from campaigns.planning.quota import firebase
 from campaigns.planning.quota.firebase import Firebase
-from campaigns.planning.quota.planned import Planned, list_all_planned, reckoned_of
+from campaigns.planning.quota.planned import Planned, compute_runs, list_all_planned
 from notifications.people.project import Project
 
 A_DAY = timedelta(days=1)
@@ -39,7 +39,7 @@ def days(
     firebase_project = firebase.for_project(project)
     all_planned = list_all_planned(firebase_project, span.since, span.until, now)
     pairs = collisions(_group_by_day(all_planned, campaigns, span))
-    coming = reckoned_of(firebase_project, all_planned, span.since)
+    coming = compute_runs(firebase_project, all_planned, span.since)
     quotas = [
         DayQuota(
             day,

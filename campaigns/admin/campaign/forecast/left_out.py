@@ -48,7 +48,7 @@ def _find_people(campaign: Campaign, query: QueryDict) -> dict[str, Any]:
 
 
 def _start(query: QueryDict) -> int | None:
-    """The person at whom the page begins; None for the newest."""
+    """The first person on the page; None: the newest."""
     named = query.get("from", "")
     if not named:
         return None

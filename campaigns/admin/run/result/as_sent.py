@@ -129,10 +129,10 @@ def _recipient_readings(run: Run) -> list[Reading]:
 
 
 def _examples(run: Run) -> list[Reading]:
-    """Before recipients are chosen: a reading by somebody who would get it. If they were removed,
-    or the search takes too long: a reading by anybody."""
+    """Before recipients are chosen: a reading by a person who would get it. If the recipients were
+    removed, or the search takes too long: a reading by any person."""
     person = _find_future_recipient(run) if run.planned is None else None
-    person = person or preview.somebody(run.project)
+    person = person or preview.pick_person(run.project)
     if person is None:
         return []
     revision, splits = run.revision if run.revision > FIRST else 0, has_variants(run)

@@ -54,7 +54,7 @@ def _picture(run: Run) -> dict[str, Any]:
     results = compared(run)
     if results is None:
         return {"run": run}
-    # Shares of all people, not only of those whose phone reports: so the control group compares.
+    # Shares of all people, whether or not their phone reports, as for the control group.
     opened = [(line.opened, line.people) for line in results.lines]
     goals = [(line.did if line.goal else None, line.people) for line in results.lines]
     opened_bars, goal_bars = _bars(opened), _bars(goals)

@@ -1,6 +1,6 @@
 """Text change dialog: changes the text for recipients who still wait.
 
-The user writes it, then reviews whom it reaches and whom it would skip, and only then sends it.
+The user writes it, then reviews who gets it and who would be skipped, and only then sends it.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class ChangeTextDialog(RunDialog):
         return content
 
     def is_valid(self) -> bool:
-        """Not valid until the user has reviewed what changes, and for whom."""
+        """Valid only after the user has reviewed the changes and the people they affect."""
         return super().is_valid() and not self.looks
 
     @cached_property
@@ -205,7 +205,7 @@ class ChangeTextDialog(RunDialog):
             "changes": shown(comparison.changes(now, content)),
             "snippets": snippets(now, content),
             "skips": skipping.foretold(self.run, content, variant),
-            "reading": Reading(preview.card(content, skipping.somebody(self.run, variant))),
+            "reading": Reading(preview.card(content, skipping.pick_person(self.run, variant))),
         }
 
 
