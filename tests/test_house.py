@@ -18,6 +18,7 @@ OWN = [
 OF_THE_PRODUCT = [path for path in OWN if path.relative_to(ROOT).parts[0] in PRODUCT]
 NAMED_BY_DJANGO = ROOT / "config" / "postgresql" / "base.py"
 IMPORTS = (ast.Import, ast.ImportFrom)
+LOCKING_SUBQUERY = re.compile(r"\bIN\s*\(\s*SELECT\b(?:(?!\bSELECT\b).)*?\bSKIP LOCKED", re.DOTALL)
 A_REASON = re.compile("# (?!noqa)")
 
 
@@ -39,6 +40,14 @@ def test_an_import_inside_a_function_says_why() -> None:
         bare += [f"{named(path)}:{line}" for line in late]
     assert OF_THE_PRODUCT
     assert bare == []
+
+
+def test_no_subquery_of_in_skips_locked_rows() -> None:
+    """PostgreSQL may run it once for each row, and each time it returns other rows."""
+    assert LOCKING_SUBQUERY.search("x IN (\n SELECT id FROM t LIMIT 1 FOR UPDATE SKIP LOCKED)")
+    assert [
+        named(path) for path in OF_THE_PRODUCT if LOCKING_SUBQUERY.search(path.read_text())
+    ] == []
 
 
 def late_imports(path: Path) -> Iterator[int]:

@@ -96,11 +96,12 @@ def _send(test: SentTest, gateway: Gateway, most: int, now: datetime) -> list[Ou
     return outcomes
 
 
+# An ARRAY, not `IN (SELECT …)`: PostgreSQL may run that once for each row, and takes more devices.
 CLAIM = """
-UPDATE campaigns_devicetest SET status = 'sending', at = %(now)s WHERE id IN (
+UPDATE campaigns_devicetest SET status = 'sending', at = %(now)s WHERE id = ANY(ARRAY(
     SELECT id FROM campaigns_devicetest WHERE test_id = %(test)s AND status = 'waiting'
     ORDER BY id LIMIT %(most)s FOR UPDATE SKIP LOCKED
-) RETURNING id
+)) RETURNING id
 """
 # `out` is the reason to send nothing, by the same rule as a campaign's.
 READ = f"""

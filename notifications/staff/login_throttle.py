@@ -87,9 +87,9 @@ ON CONFLICT (key) DO UPDATE SET
 RETURNING key, wrong, ceil(extract(epoch FROM ends_at - statement_timestamp()))::integer
 """
 FORGET = """
-DELETE FROM notifications_guesses WHERE key IN (
+DELETE FROM notifications_guesses WHERE key = ANY(ARRAY(
     SELECT key FROM notifications_guesses WHERE ends_at < statement_timestamp()
-    ORDER BY ends_at LIMIT %s FOR UPDATE SKIP LOCKED)
+    ORDER BY ends_at LIMIT %s FOR UPDATE SKIP LOCKED))
 """
 
 

@@ -8,17 +8,23 @@ from typing import Any
 
 import pytest
 from django.db import connection, transaction
+from django.utils import timezone
 
+from campaigns.engine import messages
 from campaigns.runs.claiming import Claim
 from campaigns.runs.messages.taking import take
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.given.builders import make_contact, make_device
+from tests.given.by_hand import let_leases_lapse
 from tests.given.waiting import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HELLO = {"title": "Hello", "body": "x"}
+# The plan that PostgreSQL chooses by itself for a small table: the subquery once for each row.
+OFF = ("hashjoin", "mergejoin", "hashagg", "sort", "indexscan", "bitmapscan", "material")
+NESTED_LOOPS = ";".join(f"SET LOCAL enable_{way} = off" for way in OFF)
 WAITS = "SELECT count(*) FROM pg_locks WHERE NOT granted"
 
 
@@ -61,6 +67,28 @@ def test_who_waited_for_another_taker_takes_what_came_meanwhile(send: Any) -> No
     assert list(run.chunks.order_by("number").values_list("first_seq", "last_seq")) == [
         (1, 1),
         (2, 2),
+    ]
+
+
+def test_one_taking_takes_one_chunk_however_postgresql_plans_it(send: Any) -> None:
+    """PostgreSQL may run a subquery once for each row. If the subquery skips locked rows, each
+    execution returns another row, and a chunk is leased that no worker knows of."""
+    for name in ("ada", "bob", "cleo"):
+        day = send(name)
+        assert take(day, lambda *_: None)
+    let_leases_lapse()
+    messages.look_after(timezone.now())
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(NESTED_LOOPS)
+        claim = take(day, lambda *_: None)
+
+    assert claim
+    assert claim.chunk.number == 1
+    assert list(day.chunks.order_by("number").values_list("number", "state")) == [
+        (1, "leased"),
+        (2, "waiting"),
+        (3, "waiting"),
     ]
 
 

@@ -111,14 +111,16 @@ SELECT (
 FROM counted LEFT JOIN chunk ON TRUE
 """
 
+# An ARRAY is computed once. PostgreSQL may run `IN (SELECT …)` once for each row of a small table,
+# and each time the subquery would lock, and lease, another chunk.
 AGAIN = f"""
 UPDATE campaigns_chunk SET state = 'leased', lease_until = statement_timestamp() + %(lease)s,
     attempt = attempt + 1, not_before = NULL
-WHERE id IN (
+WHERE id = ANY(ARRAY(
     SELECT id FROM campaigns_chunk
     WHERE run_id = %(run)s AND bulk = %(bulk)s AND {TO_TRY_AGAIN}
     ORDER BY number LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
-)
+))
 RETURNING id
 """
 
