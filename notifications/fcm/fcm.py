@@ -31,7 +31,7 @@ from notifications.trust import trusting
 ANSWER_WITHIN = 15.0
 # Shorter than that: a name that never resolves must not look like a lost answer.
 CONNECT_WITHIN = 10.0
-ADDRESS_WITHIN = 5.0  # for each address of the host
+ADDRESS_WITHIN = 5.0  # for TCP, whatever addresses the host has; then for TLS
 NAMED_FOR = 30  # seconds that resolved addresses are cached
 IDLE_FOR = 60.0  # then an idle socket is closed
 MAX_HEAD = MAX_BODY = 65_536  # bytes of an answer; FCM's have some hundreds, a page thousands

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
@@ -374,6 +376,44 @@ def test_of_several_addresses_one_that_answers_is_enough(
             await gateway.close()
 
     assert sorted(names(run(all_of_them(), Names))) == sorted(f"phone{n}" for n in range(30))
+
+
+@pytest.mark.parametrize(
+    "addresses", [("127.0.0.2", "127.0.0.1"), ("127.0.0.1", "127.0.0.2")], ids="".join
+)
+def test_an_address_that_swallows_everything_holds_nobody_up(
+    addresses: tuple[str, ...], server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Often it is the host's IPv6 address. Each socket would wait for its time to be over."""
+    monkeypatch.setattr(fcm, "ADDRESS_WITHIN", 60.0)
+    monkeypatch.setattr(fcm, "CONNECT_WITHIN", 60.0)
+    rude = server.new()
+    monkeypatch.setattr(Names, "addresses", addresses)
+    with black_hole("127.0.0.2", rude.port):
+
+        async def in_turn() -> list[Outcome]:
+            gateway = server.gateway(rude, host="shop.test")
+            try:
+                return await send(gateway, [push(number) for number in range(3)])
+            finally:
+                await gateway.close()
+
+        assert names(run(in_turn(), Names)) == ["phone0", "phone1", "phone2"]
+
+
+@contextmanager
+def black_hole(host: str, port: int) -> Iterator[None]:
+    """An address that answers no new connection: its queue is full, so Linux drops what comes."""
+    with ExitStack() as open_sockets:
+        listener = open_sockets.enter_context(socket.socket())
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(0)
+        for _ in range(3):
+            waiting = open_sockets.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex((host, port))
+        yield
 
 
 def test_a_name_that_moved_is_followed(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
