@@ -195,6 +195,31 @@ says(
     "a header without an end", UNANSWERED, lambda heard: b"HTTP/1.1 200 OK\r\nX: " + b"x" * 200_000
 )
 
+# --- What the standard forbids, and some fronts write ---------------------------------------------
+
+says("lines without a return", NAMED, lambda heard: sized(heard.accepted).replace(b"\r\n", b"\n"))
+says("a header on two lines", NAMED, lambda heard: sized(heard.accepted, b"Via: 1.1 a,\r\n 1.1 b"))
+says("a control character", NAMED, lambda heard: sized(heard.accepted, b"Server: \x01"))
+says(
+    "a space before the first header",
+    NAMED,
+    lambda heard: sized(heard.accepted).replace(b"\r\n", b"\r\n Via: 1.1 a\r\n", 1),
+)
+says(
+    "spaces behind the size of a chunk",
+    NAMED,
+    lambda heard: answer(
+        b"%x  \r\n%b\r\n0\r\n\r\n" % (len(heard.accepted), heard.accepted), CHUNKED
+    ),
+)
+says("a NUL in a header", UNANSWERED, lambda heard: sized(heard.accepted, b"Server: a\0b"))
+says("a space before a colon", UNANSWERED, lambda heard: sized(heard.accepted, b"Server : a"))
+says(
+    "two hundred headers",
+    NAMED,
+    lambda heard: sized(heard.accepted, *(b"X-%d: a" % number for number in range(200))),
+)
+
 # --- What is not FCM's ----------------------------------------------------------------------------
 
 says(

@@ -102,6 +102,7 @@ class AiohttpGateway(FcmGateway):
             ),
             max_line_size=fcm.MAX_HEAD,
             max_field_size=fcm.MAX_HEAD,
+            max_headers=fcm.MAX_HEAD,  # limited by bytes, not by count
             # Set once for all requests: `trust_env` looks it up each time, and doubles their cost.
             proxy=f"http://{to.proxy}" if to.proxy else None,
             auto_decompress=False,

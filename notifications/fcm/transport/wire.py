@@ -16,6 +16,13 @@ from notifications.fcm import fcm
 from notifications.fcm.fcm import Request, Response
 
 UNWRITTEN = 65_536  # bytes of a request that may wait for a peer that reads slowly
+# What aiohttp reads in spite of the standard is read here, too: a front between us and FCM must not
+# cost outcomes because of how it writes line ends.
+LENIENT = {
+    "lenient_headers": True,
+    "lenient_optional_cr_before_lf": True,
+    "lenient_spaces_after_chunk_size": True,
+}
 ENDS = (b"content-length", b"transfer-encoding")  # one of these headers says where a body ends
 
 
@@ -78,6 +85,7 @@ class Socket(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass of it
         self._transport.set_write_buffer_limits(high=UNWRITTEN)
         self._parser = httptools.HttpResponseParser(self)
+        self._parser.set_dangerous_leniencies(**LENIENT)
 
     def data_received(self, data: bytes) -> None:
         if self.request is None:  # unexpected data: the next request would take it as its answer
@@ -119,6 +127,8 @@ class Socket(asyncio.Protocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         if self._status:
             return  # a trailer, or a header of a second answer
+        if b"\0" in value:
+            raise Broken("a header with a NUL in it")
         self._head_bytes += len(name) + len(value)
         name = name.lower()
         if name in ENDS:
