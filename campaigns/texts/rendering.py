@@ -20,7 +20,7 @@ from notifications.fcm.sizes import TooBig
 from notifications.gateway import Push
 from notifications.keys import counted_link
 from notifications.keys.receipt_id import receipt_id
-from notifications.people.project import CountedLinks
+from notifications.people.project import CountedLinks, Project
 
 WHOLE = "message"
 
@@ -113,6 +113,19 @@ class Renderer:
             self._common[mark] = True
         self._sheets: dict[tuple[str, str], Sheet] = {}
         self._words: dict[str, Words] = {}
+
+    @classmethod
+    def for_project(
+        cls, project: Project, content: Content, *, collapse_id: str, analytics_label: str
+    ) -> Renderer:
+        """The renderer of a check: it adds what the project adds to each message it sends."""
+        return cls(
+            content,
+            collapse_id=collapse_id,
+            analytics_label=analytics_label,
+            asks_receipts=project.asks_receipts,
+            counts_links=project.counts_links,
+        )
 
     def render(self, reader: Reader, *, ttl_seconds: int) -> Push:
         """Render a message that FCM will accept. Raises Unrenderable with the field at fault."""

@@ -73,11 +73,8 @@ def hopeless_variants(campaign: Any) -> dict[str, str]:
 
 def look(campaign: Any, template: Template | None = None) -> Look:
     """Render the text for the people whose message is likely to be the longest."""
-    renderer = Renderer(
-        (template or campaign.template).frozen(),
-        collapse_id="carillon-0",
-        analytics_label=campaign.label,
-        asks_receipts=campaign.project.asks_receipts,
-        counts_links=campaign.project.counts_links,
+    content = (template or campaign.template).frozen()
+    renderer = Renderer.for_project(
+        campaign.project, content, collapse_id="carillon-0", analytics_label=campaign.label
     )
     return outlook.look(campaign.project_id, campaign.audience.effective_rules, renderer)

@@ -109,12 +109,8 @@ def differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
 def hopeless(run: Run, content: dict[str, Any]) -> str:
     """Return why FCM would reject the content for every person checked, or an empty string. Those
     people of the run are checked whose message is the longest."""
-    renderer = Renderer(
-        content,
-        collapse_id=run.collapse_id,
-        analytics_label=run.analytics_label,
-        asks_receipts=run.project.asks_receipts,
-        counts_links=run.project.counts_links,
+    renderer = Renderer.for_project(
+        run.project, content, collapse_id=run.collapse_id, analytics_label=run.analytics_label
     )
     look = outlook.look(run.project_id, run.rules, renderer)
     if not look.hopeless:

@@ -112,12 +112,8 @@ class Printer:
     def __init__(self, content: Content, project: Project, *, label: str, run: int) -> None:
         self.counts_links = bool(project.counts_links)
         self._reference = f"{run}:{NO_LIMIT}"
-        self._renderer = Renderer(
-            content,
-            collapse_id=f"carillon-{run}",
-            analytics_label=label,
-            asks_receipts=project.asks_receipts,
-            counts_links=project.counts_links,
+        self._renderer = Renderer.for_project(
+            project, content, collapse_id=f"carillon-{run}", analytics_label=label
         )
 
     def message(self, person: Contact, platform: str) -> Push:
