@@ -111,7 +111,7 @@ def _sweep_messages() -> None:
 def tidy() -> None:
     """Beat's other tick: delete expired data in parts, and refresh audience sizes and the
     overview's figures. Once a day, fetch FCM's figures and recount runs."""
-    if retry_during_outage(lambda: retaining.go_on(now=clock.now()), seconds=0):
+    if retry_during_outage(lambda: retaining.delete_expired(now=clock.now()), seconds=0):
         publish(tidy)
     retry_during_outage(lambda: sizes.count_some(now=clock.now()), seconds=0)
     retry_during_outage(lambda: store_figures.keep_figures(now=clock.now()), seconds=0)
@@ -276,7 +276,7 @@ def advance(run_id: int) -> None:
     if released:
         hit("advance")
         publish_wave(released)
-    if engine.goes_on(run_id):
+    if engine.has_more(run_id):
         enqueue(advance, run_id=run_id)
     _foresee(run_id)
 

@@ -65,7 +65,7 @@ def _end(run: Run) -> None:
 def _count(run: Run) -> None:
     """As the sweep does, a step at a time; its worker may take some of them."""
     while breakdowns.uncounted().filter(pk=run.pk).exists():
-        breakdowns.go_on(run.pk)
+        breakdowns.count_next(run.pk)
 
 
 def _tell(run: Run) -> None:

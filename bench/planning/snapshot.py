@@ -63,7 +63,7 @@ def prepare(campaign: Campaign) -> tuple[Run, float]:
     with transaction.atomic():
         run = control.launch(campaign, by="bench", now=timezone.now())
         while run.state == Run.State.PREPARING or run.freezing:
-            freezing.go_on(run.pk, now=timezone.now())
+            freezing.freeze_next(run.pk, now=timezone.now())
             run.refresh_from_db()
         run.pause(Cause.BY_HAND, "Only planned.")
     return run, time.monotonic() - started
@@ -75,7 +75,7 @@ def remember(campaign: Campaign, run: Run) -> tuple[float, float]:
         Campaign.objects.filter(pk=campaign.pk).update(once_each=True)
         started = time.monotonic()
         while prior_recipients.runs_to_index_with(run.pk).exists():
-            prior_recipients.index_step(run.pk)
+            prior_recipients.index_next(run.pk)
         read = time.monotonic() - started
         again = campaign.duplicate()
         PriorRecipient.objects.update(campaign_id=again.pk)

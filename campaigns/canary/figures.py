@@ -48,7 +48,7 @@ def _count_dead(part: FirstPart) -> int:
     return count
 
 
-def count_who_can_tell(run_id: int) -> None:
+def count_able_to_report(run_id: int) -> None:
     """Count the devices of the first part that can report receipts, once all have an outcome.
 
     Two calls at once count the same. If the process dies here: the next call counts.

@@ -52,12 +52,12 @@ def uncounted() -> QuerySet[Run]:
     return ended.filter(missing | before, forgotten_at=None).order_by("pk")
 
 
-def goes_on(run_id: int) -> bool:
+def has_more(run_id: int) -> bool:
     """Whether there is more to count and no other process is counting."""
     return uncounted().filter(pk=run_id).exists() and _is_free(run_id)
 
 
-def go_on(run_id: int) -> None:
+def count_next(run_id: int) -> None:
     """Count the next recipients, unless another process is counting.
 
     If the process dies here: the step is rolled back, and the next call counts it.
@@ -67,7 +67,7 @@ def go_on(run_id: int) -> None:
         return
     with transaction.atomic(), suppress(Run.DoesNotExist):
         if _is_free(run_id):
-            _count_next_part(due.get())
+            _count_next_recipients(due.get())
 
 
 def _is_free(run_id: int) -> bool:
@@ -78,7 +78,7 @@ def _is_free(run_id: int) -> bool:
     return free
 
 
-def _count_next_part(run: Run) -> None:
+def _count_next_recipients(run: Run) -> None:
     breakdown: Breakdown | None = getattr(run, "breakdown", None)
     if breakdown is None or breakdown.finished_at != run.finished_at:
         counts: Any = {name: {} for name in CUT_BY}

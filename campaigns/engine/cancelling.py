@@ -38,7 +38,7 @@ def close_the_rest(run: Run, now: datetime) -> None:
             run.tell()
 
 
-def goes_on(run_id: int) -> bool:
+def has_more(run_id: int) -> bool:
     """Whether another step would close anything and no other process is doing it."""
     with transaction.atomic():
         cancelled = Run.driven.filter(pk=run_id, state=Run.State.CANCELLED, finished_at=None)

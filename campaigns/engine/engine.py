@@ -17,7 +17,7 @@ from typing import NamedTuple
 from django.db import transaction
 from django.db.models import F, Max, Q, QuerySet
 
-from campaigns.canary.figures import count_who_can_tell
+from campaigns.canary.figures import count_able_to_report
 from campaigns.canary.first_part import held
 from campaigns.engine import breakdowns, broken, cancelling, first_part, freezing, wrong_items
 from campaigns.planning.schedule import plan_and_start
@@ -81,18 +81,19 @@ def advance(run_id: int, *, now: datetime) -> ReleasedWave | None:
     If the process dies here: the step is not committed, and the next call does it. If it dies after
     the commit and before the ring: the chunks stay queued, and are enqueued again once stale.
     """
-    first_percents = list(Run.driven.filter(pk=run_id).values_list("first_percent", flat=True))
-    if not first_percents:
+    run = Run.driven.filter(pk=run_id).select_related("project__load").first()
+    if run is None:
         return None  # a day of messages, which has no waves: an old task may name one
-    room = _free_capacity(run_id, now)  # asks Redis, so it comes before the lock on the run
-    if _pause_after_absence(run_id, now) or _pause_if_broken(run_id):
+    room = _free_capacity(run, now)  # asks Redis, so it comes before the lock on the run
+    if _pause_for_decision(run_id, now):
         return None
-    freezing.go_on(run_id, now=now)
-    breakdowns.go_on(run_id)
-    prior_recipients.index_step(run_id)
-    if first_percents != [None]:
-        count_who_can_tell(run_id)
-    wrong_items.go_on(run_id)
+    # Each of these commits by itself and does nothing if it is not its turn. None of them keeps the
+    # run's row locked while it works, so a pause or a cancel does not wait.
+    freezing.freeze_next(run_id, now=now)
+    breakdowns.count_next(run_id)
+    prior_recipients.index_next(run_id)
+    count_able_to_report(run_id)
+    wrong_items.remove_wrong_items(run_id)
     with transaction.atomic():
         run = _lock_run(run_id)
         if run.state in LEAVING:
@@ -102,19 +103,12 @@ def advance(run_id: int, *, now: datetime) -> ReleasedWave | None:
         return None
 
 
-def _pause_after_absence(run_id: int, now: datetime) -> bool:
-    with transaction.atomic():
-        return absence.pause_after_absence(_lock_run(run_id), now)
-
-
-def _pause_if_broken(run_id: int) -> bool:
-    """Pause the run if one of its texts can no longer be used. Returns whether it was paused."""
+def _pause_for_decision(run_id: int, now: datetime) -> bool:
+    """Pause the run after a long absence, or if one of its texts can no longer be used. Returns
+    whether a person must decide."""
     with suppress(Run.InvalidMove), transaction.atomic():
         run = _lock_run(run_id)
-        moves = run.state in (Run.State.PREPARING, *LEAVING)
-        if moves and (wrong := broken.find_text_problem(run)):
-            run.pause(Cause.BROKEN, details.make("text_broken", problem=wrong))
-            return True
+        return absence.pause_after_absence(run, now) or broken.pause_if_broken(run)
     return False
 
 
@@ -123,12 +117,12 @@ def _lock_run(run_id: int) -> Run:
     return Run.driven.select_for_update(no_key=True).get(pk=run_id)
 
 
-def goes_on(run_id: int) -> bool:
+def has_more(run_id: int) -> bool:
     """Whether more can be frozen, closed, counted or indexed at once: then enqueue another step."""
     left = any(run.freezing for run in Run.driven.filter(pk=run_id))
-    if (left and freezing.try_lock(run_id)) or cancelling.goes_on(run_id):
+    if (left and freezing.try_lock(run_id)) or cancelling.has_more(run_id):
         return True
-    return breakdowns.goes_on(run_id) or prior_recipients.has_more(run_id)
+    return breakdowns.has_more(run_id) or prior_recipients.has_more(run_id)
 
 
 def give_up(run_id: int, error: Exception) -> None:
@@ -235,13 +229,12 @@ def _next_wave(run: Run, now: datetime, room: Capacity) -> ReleasedWave | None:
     return ReleasedWave(run.pk, run.epoch, wave, chosen_numbers)
 
 
-def _free_capacity(run_id: int, now: datetime) -> Capacity:
+def _free_capacity(run: Run, now: datetime) -> Capacity:
     """How many chunks of this run may be enqueued or in work now.
 
     A slow campaign gets only the workers that its rate can use; a slow project gets a short queue.
     While FCM is down, one chunk goes when a try is due, and the others wait for its result.
     """
-    run = Run.driven.select_related("project__load").get(pk=run_id)
     allowed = gate.pace_of(run.project, run.reference, run.own_rate, safe=run.safe_rate)
     if allowed.limit is gate.Limit.FAILING and now < run.deadline:
         may_try = allowed.until is None or allowed.until < now + NEXT_SWEEP

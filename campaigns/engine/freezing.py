@@ -59,7 +59,7 @@ class Part:
     groups: dict[str, Any] = field(default_factory=dict)  # counts by group, once all are frozen
 
 
-def go_on(run_id: int, *, now: datetime) -> None:
+def freeze_next(run_id: int, *, now: datetime) -> None:
     """Freeze the first or next part, unless another process is freezing this run.
 
     The run's row is not locked meanwhile, so a pause or a cancel does not wait. If the process dies

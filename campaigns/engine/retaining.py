@@ -65,7 +65,7 @@ ALL = (LEDGER, clearing.KIND, old_imports.KIND, inbox.KIND, outgoing.KIND)
 KINDS = {kind.name: kind for kind in ALL}
 
 
-def go_on(*, now: datetime, seconds: float = SECONDS) -> bool:
+def delete_expired(*, now: datetime, seconds: float = SECONDS) -> bool:
     """Delete what is too old, for this many seconds. Returns whether more is left.
 
     Only one process works at a time: a second one would find the same rows. If the process dies

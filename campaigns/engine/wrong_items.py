@@ -23,7 +23,7 @@ WHERE c.project_id = %s AND c.id > %s AND {fits} ORDER BY c.id LIMIT %s
 """
 
 
-def go_on(run_id: int) -> None:
+def remove_wrong_items(run_id: int) -> None:
     """Remove the wrong items in parts, once all chunks of the correction are closed.
 
     If the process dies here: the run is not finished, and the next call removes the rest.

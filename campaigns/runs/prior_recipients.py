@@ -175,7 +175,7 @@ def runs_to_index_with(run_id: int) -> QuerySet[Run]:
     return runs_to_index().filter(campaign__in=campaign)
 
 
-def index_step(run_id: int) -> None:
+def index_next(run_id: int) -> None:
     """Index the next recipients of one of its campaign's runs, unless another process does.
 
     If the process dies here: the step is rolled back, and the next call does it.

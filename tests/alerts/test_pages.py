@@ -197,5 +197,5 @@ def test_alerts_that_ended_long_ago_are_removed_and_what_stands_is_not(project: 
     said = Desk(logged_in(Role.OPERATOR)).open("retention", project.pk)
     assert "Alerts What was wrong and is over. What still is stays." in said
     assert "There is 2 alerts" in said
-    retaining.go_on(now=timezone.now())
+    retaining.delete_expired(now=timezone.now())
     assert set(Alert.objects.values_list("pk", flat=True)) == {stands.pk, late.pk}

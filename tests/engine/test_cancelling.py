@@ -58,6 +58,6 @@ def test_nobody_rings_while_another_process_is_at_it(run: Run, enqueued: list[in
     with beside.connected() as other:
         other.execute("SELECT FROM campaigns_run FOR NO KEY UPDATE")
 
-        assert not cancelling.goes_on(run.pk)
+        assert not cancelling.has_more(run.pk)
 
-    assert cancelling.goes_on(run.pk)
+    assert cancelling.has_more(run.pk)

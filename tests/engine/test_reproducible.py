@@ -57,7 +57,7 @@ def ended(run: Run, **statuses: str) -> Run:
 
 def counted(run: Run) -> Any:
     for _ in range(10):
-        if not breakdowns.goes_on(run.pk):
+        if not breakdowns.has_more(run.pk):
             break
         step(run)
     return Breakdown.objects.get(run=run)
@@ -111,7 +111,7 @@ def test_a_part_that_was_lost_on_the_way_does_not_spoil_the_fingerprint(
     with monkeypatch.context() as broken:
         broken.setattr(freezing, "_people_of", lambda *_, **__: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            freezing.go_on(run.pk, now=timezone.now())
+            freezing.freeze_next(run.pk, now=timezone.now())
 
     run.refresh_from_db()
     while run.freezing:

@@ -98,9 +98,9 @@ def test_a_removal_goes_on_where_the_last_one_ended(monkeypatch: pytest.MonkeyPa
     keep(ada.project, "events", 30)
     happened(ada, *[40 + n / 1000 for n in range(500)], 1)
     happened(make_contact(make_project()), 40)  # whose project keeps them: no month is dropped
-    assert retaining.go_on(now=NOW, seconds=0)
+    assert retaining.delete_expired(now=NOW, seconds=0)
     assert 1 < len(left_all(ada)) < 501
-    passes = [retaining.go_on(now=NOW, seconds=0) for _ in range(10)]
+    passes = [retaining.delete_expired(now=NOW, seconds=0) for _ in range(10)]
     assert passes[0] and not passes[-1]
     assert left(ada) == [1]
 

@@ -53,7 +53,7 @@ def asking(op: str = "was_not", **which: Any) -> dict[str, Any]:
 
 def tidied(run: Run) -> Run:
     retention.change(run.project, "ledger", 7)
-    assert not retaining.go_on(now=timezone.now())
+    assert not retaining.delete_expired(now=timezone.now())
     run.refresh_from_db()
     return run
 
@@ -131,7 +131,7 @@ def test_a_second_tidy_leaves_the_work_to_the_first(run: Run) -> None:
 
     def second() -> bool:
         try:
-            return retaining.go_on(now=timezone.now())
+            return retaining.delete_expired(now=timezone.now())
         finally:
             connection.close()
 

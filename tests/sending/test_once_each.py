@@ -166,10 +166,10 @@ def test_reading_a_run_goes_on_where_a_killed_worker_left_it(
     run = work(advance(start(campaign)))
     PriorRecipient.objects.all().delete()
     IndexedRun.objects.all().delete()
-    prior_recipients.index_step(run.pk)
+    prior_recipients.index_next(run.pk)
     assert (PriorRecipient.objects.count(), IndexedRun.objects.get().through) == (2, 2)
     with pytest.raises(RuntimeError), transaction.atomic():
-        prior_recipients.index_step(run.pk)
+        prior_recipients.index_next(run.pk)
         raise RuntimeError("killed")
     assert IndexedRun.objects.get().through == 2
     following = start(campaign)

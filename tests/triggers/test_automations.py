@@ -300,7 +300,7 @@ def test_triggers_are_kept_as_long_as_events_and_while_they_wait(
     (old, _kept) = Trigger.objects.filter(state="sent")
     Trigger.objects.filter(pk=old.pk).update(happened_at=ago(days=40), decided_at=ago(days=40))
 
-    retaining.go_on(now=timezone.now())
+    retaining.delete_expired(now=timezone.now())
 
     assert decisions(automation) == {"sent": 1, "waiting": 1}
 

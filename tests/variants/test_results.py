@@ -39,8 +39,8 @@ def sent(campaign: Campaign) -> Run:
     run = control.launch(campaign, by="user:alice", now=timezone.now())
     engine.advance(run.pk, now=timezone.now())
     work(run)
-    while breakdowns.goes_on(run.pk):
-        breakdowns.go_on(run.pk)
+    while breakdowns.has_more(run.pk):
+        breakdowns.count_next(run.pk)
     run.refresh_from_db()
     return run
 

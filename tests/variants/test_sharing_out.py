@@ -66,7 +66,7 @@ def test_a_part_that_is_frozen_again_after_a_crash_shares_out_the_same(project: 
     twice = []
     for _ in range(2):
         with pytest.raises(ZeroDivisionError), transaction.atomic():
-            freezing.go_on(run.pk, now=timezone.now())
+            freezing.freeze_next(run.pk, now=timezone.now())
             twice.append(groups(run))
             raise ZeroDivisionError
     engine.advance(run.pk, now=timezone.now())

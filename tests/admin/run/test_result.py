@@ -280,7 +280,7 @@ def test_the_page_asks_until_the_run_is_counted(desk: Desk, project: Project) ->
     waiting = html(desk.client, "run_breakdown", run)
     assert "Counting by platform" in waiting and "every 2s" in waiting
 
-    breakdowns.go_on(run.pk)
+    breakdowns.count_next(run.pk)
     counted = html(desk.client, "run_breakdown", run)
     assert "every" not in counted and "Android" in counted
 

@@ -40,14 +40,14 @@ def _holds_the_run() -> None:
     from campaigns.engine import freezing
     from campaigns.runs.run import Run
 
-    go_on = freezing.go_on
+    go_on = freezing.freeze_next
 
     def hold_and_go_on(run_id: int, *, now: datetime) -> None:
         with transaction.atomic():
             Run.objects.select_for_update(no_key=True).get(pk=run_id)
             go_on(run_id, now=now)
 
-    patch(freezing, "go_on", hold_and_go_on)
+    patch(freezing, "freeze_next", hold_and_go_on)
 
 
 @bug("keeps the part of a cancelled run", fault="F68")

@@ -24,4 +24,4 @@ def _leaves_the_wrong_one() -> None:
 def _keeps_the_wrong_one() -> None:
     from campaigns.engine import wrong_items
 
-    patch(wrong_items, "go_on", lambda run_id: None)
+    patch(wrong_items, "remove_wrong_items", lambda run_id: None)
