@@ -13,14 +13,11 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
+from campaigns.corrections import changing, correcting, handing_on
+from campaigns.corrections.changing import NewText
 from campaigns.engine import first_part, unknowns
-from campaigns.planning import correcting, moving, schedule
+from campaigns.planning import moving, schedule
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.new_text import changing, handing_on
-from campaigns.planning.new_text.changing import NewText
-from campaigns.planning.text_check import asking as checking
-from campaigns.planning.text_check import text_check
-from campaigns.planning.text_check.text_check import TextCheck
 from campaigns.runs import details, series
 from campaigns.runs.chunk import requeue_stopped
 from campaigns.runs.reasons import Cause
@@ -29,6 +26,9 @@ from campaigns.runs.run import WAITS, Run
 from campaigns.runs.series import ONCE
 from campaigns.runs.variants.group import name_of
 from campaigns.runs.variants.variant import has_variants
+from campaigns.text_check import asking as checking
+from campaigns.text_check import text_check
+from campaigns.text_check.text_check import TextCheck
 from campaigns.triggers.automation import Automation
 from notifications.pacing import load
 from notifications.people import device

@@ -24,9 +24,8 @@ from campaigns.engagement import recounting
 from campaigns.engine import engine, messages, retaining
 from campaigns.failpoints import hit
 from campaigns.figures import store_figures
-from campaigns.planning import foreseen, schedule
-from campaigns.planning.text_check import text_check
-from campaigns.planning.text_check import working as text_checks
+from campaigns.launch_check import foreseen
+from campaigns.planning import schedule
 from campaigns.runs import best_hour, prior_recipients
 from campaigns.runs.caps import counted, reserved_places
 from campaigns.runs.chunk import NEXT_SWEEP, Chunk, lapses_soon
@@ -38,6 +37,8 @@ from campaigns.sending import sending
 from campaigns.test_sends import retention as old_tests
 from campaigns.test_sends import sending as test_sends
 from campaigns.test_sends.tasks import send_test
+from campaigns.text_check import text_check
+from campaigns.text_check import working as text_checks
 from campaigns.triggers import create, deciding
 from notifications.people.erased import delete_leftover_rows
 from notifications.people.events.writing import Written

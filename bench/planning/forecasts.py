@@ -26,10 +26,10 @@ from bench.planning import solver
 from bench.planning.forecast import PEER
 from campaigns.audiences import reach
 from campaigns.engagement.opening import load_open_delays, load_open_rate
+from campaigns.forecast import course
+from campaigns.launch_check import left_out
+from campaigns.launch_check.launch_report import LaunchReport
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.course import course
-from campaigns.planning.launch_check.launch_report import LaunchReport
-from campaigns.planning.left_out import left_out
 from campaigns.runs.run import Run
 from campaigns.runs.sums import Breakdown
 from notifications.people.project import Project

@@ -16,9 +16,9 @@ from datetime import time as clock
 from pathlib import Path
 from typing import Any
 
-from campaigns.planning.solver.capacity import Capacity
-from campaigns.planning.solver.rules import Caps, People, PersonKind, Rules
-from campaigns.planning.solver.solving import solve
+from campaigns.forecast.solver.capacity import Capacity
+from campaigns.forecast.solver.rules import Caps, People, PersonKind, Rules
+from campaigns.forecast.solver.solving import solve
 from campaigns.runs.hours import local_time
 from campaigns.runs.hours.local_time import NEXT_DAY, LocalTime
 from notifications.people.consent.hours import QuietHours

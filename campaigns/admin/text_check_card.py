@@ -13,12 +13,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from campaigns import control, tasks
+from campaigns.launch_check import texts_checked
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.launch_check import texts_checked
-from campaigns.planning.text_check.asking import DAYS, Refused
-from campaigns.planning.text_check.text_check import MAX_DAYS, TextCheck, newest
 from campaigns.planning.variants import launching
 from campaigns.runs.variants.group import MAIN
+from campaigns.text_check.asking import DAYS, Refused
+from campaigns.text_check.text_check import MAX_DAYS, TextCheck, newest
 from notifications.admin.ui.page import Page, actor
 from notifications.task_queue import enqueue_on_commit
 

@@ -19,7 +19,7 @@ from campaigns.api.lists import CALLED
 from campaigns.api.trees import ExplainedField, RulesField
 from campaigns.audiences import reach, rules, why
 from campaigns.audiences.audience import Audience, Member, validate_rules
-from campaigns.planning.launch_check import warnings
+from campaigns.launch_check import warnings
 from notifications.api.base import pages, query
 from notifications.api.base.fields import CountedList, StrictSerializer
 from notifications.api.base.idempotency import idempotent

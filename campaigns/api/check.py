@@ -11,11 +11,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from campaigns.api.results.opens import OpensSerializer
+from campaigns.forecast.loss import Loss
+from campaigns.launch_check.launch_report import LaunchReport
+from campaigns.launch_check.warnings import Code
 from campaigns.planning.api_fields import by_api_field
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.launch_check.launch_report import LaunchReport
-from campaigns.planning.launch_check.warnings import Code
-from campaigns.planning.skips.loss import Loss
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason
 from campaigns.texts.preview import Card

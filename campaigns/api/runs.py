@@ -18,8 +18,8 @@ from campaigns.api.results.opens import OpensSerializer
 from campaigns.canary.first_part import FirstPart
 from campaigns.canary.judgement import Missed
 from campaigns.canary.progress import Phase, load_progress
-from campaigns.planning import foreseen
-from campaigns.planning.course.course import Course
+from campaigns.forecast.course import Course
+from campaigns.launch_check import foreseen
 from campaigns.results import reports, why_this_rate
 from campaigns.results.next_step import NEXT_STEP
 from campaigns.runs import sums

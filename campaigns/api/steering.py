@@ -15,8 +15,8 @@ from campaigns import tasks
 from campaigns.api import schedules
 from campaigns.api.runs import RunSerializer, possible
 from campaigns.api.templates import Languages, Text
+from campaigns.corrections.changing import NewText
 from campaigns.planning.moving import MovedMeanwhile, WrongTime
-from campaigns.planning.new_text.changing import NewText
 from campaigns.runs.policy import BY_FIELD, MAX_RATE
 from campaigns.runs.run import Run
 from campaigns.runs.variants.group import LETTERS, MAIN, NUMBERS

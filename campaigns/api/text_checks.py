@@ -14,15 +14,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from campaigns import control, tasks
+from campaigns.launch_check import texts_checked
+from campaigns.launch_check.texts_checked import TextsChecked
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.launch_check import texts_checked
-from campaigns.planning.launch_check.texts_checked import TextsChecked
-from campaigns.planning.text_check.asking import DAYS, Refused
-from campaigns.planning.text_check.report import Code, Level
-from campaigns.planning.text_check.stale import Why
-from campaigns.planning.text_check.text_check import MAX_DAYS, TextCheck, newest
-from campaigns.planning.text_check.words import FindingInWords
 from campaigns.runs.variants.group import MAIN, name_of
+from campaigns.text_check.asking import DAYS, Refused
+from campaigns.text_check.report import Code, Level
+from campaigns.text_check.stale import Why
+from campaigns.text_check.text_check import MAX_DAYS, TextCheck, newest
+from campaigns.text_check.words import FindingInWords
 from notifications.api.base.fields import Nothing, StrictSerializer
 from notifications.api.base.idempotency import idempotent
 from notifications.api.base.problems import Problem, refuses

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from campaigns.figures import sent
-from campaigns.planning.quota.firebase import Firebase
-from campaigns.planning.quota.planned import Planned
-from campaigns.planning.quota.shared_gate import QUARTER
+from campaigns.forecast.firebase import Firebase
+from campaigns.forecast.planned import Planned
+from campaigns.forecast.shared_gate import QUARTER
 from notifications.people.figures.figure import DATED_KEPT
 
 HOUR = timedelta(hours=1)

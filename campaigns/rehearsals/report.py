@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db import connection
 
-from campaigns.planning.course import forecast
+from campaigns.forecast import forecast
 from campaigns.rehearsals.projection import (
     OUTCOMES,
     Interval,

@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.audiences import reach
 from campaigns.canary.first_part import held
-from campaigns.planning.course import forecast
-from campaigns.planning.course.forecast import in_workers, number
+from campaigns.forecast import forecast
+from campaigns.forecast.forecast import in_workers, number
 from campaigns.runs.policy import slowest
 from campaigns.runs.run import Run
 from notifications.pacing import health, load

@@ -14,7 +14,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from campaigns.audiences import estimating
 from campaigns.audiences import reach as reaching
-from campaigns.planning.launch_check import launch_report, quiet
+from campaigns.launch_check import launch_report, quiet
 from campaigns.runs.run import Run
 from notifications.fcm.schema_check import FieldProblem
 from notifications.people.project import Project

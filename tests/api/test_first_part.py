@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from campaigns.canary.first_part import FirstPart
 from campaigns.engine import engine
+from campaigns.launch_check import quiet
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.launch_check import quiet
 from campaigns.runs.chunk import Chunk
 from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from campaigns import control
 from campaigns.audiences import estimating
+from campaigns.forecast import planned, sizes
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.quota import planned, sizes
 from campaigns.sending import sending
 from notifications.people.contact import Contact
 from notifications.people.project import Project

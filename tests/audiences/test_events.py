@@ -13,7 +13,7 @@ from campaigns import tasks
 from campaigns.audiences import audience, estimating, reach, selection, why, words
 from campaigns.audiences.behavior import event
 from campaigns.engine import engine
-from campaigns.planning.launch_check import warnings
+from campaigns.launch_check import warnings
 from notifications.people import retention
 from notifications.people.contact import Contact
 from notifications.people.events.writing import Event, write

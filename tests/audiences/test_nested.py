@@ -14,7 +14,7 @@ from django.db.models import ProtectedError
 from campaigns.audiences import audience, reach, selection, why, words
 from campaigns.audiences.audience import Audience, Member
 from campaigns.audiences.resolving.leaf_by_leaf import each_leaf
-from campaigns.planning.launch_check import freshness
+from campaigns.launch_check import freshness
 from campaigns.runs.ledger import Recipient
 from notifications.people.contact import Contact
 from notifications.people.project import Project

@@ -21,7 +21,7 @@ from campaigns.audiences.resolving.part import answered
 from campaigns.audiences.resolving.settling import settled
 from campaigns.engagement.receipt import BY_NAME, Receipt, Reporter
 from campaigns.engine import engine, forgetting
-from campaigns.planning.launch_check import warnings
+from campaigns.launch_check import warnings
 from campaigns.runs import ledger
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.run import Run

@@ -11,8 +11,8 @@ from django.utils import timezone
 from campaigns.audiences import estimating, reach, selection, why
 from campaigns.audiences.last_seen import policy
 from campaigns.engine import engine, freezing
-from campaigns.planning.launch_check.launch_report import LaunchReport
-from campaigns.planning.launch_check.warnings import Code
+from campaigns.launch_check.launch_report import LaunchReport
+from campaigns.launch_check.warnings import Code
 from campaigns.runs.ledger import Recipient
 from notifications.people.contact import Contact
 from notifications.people.device import Device

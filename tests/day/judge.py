@@ -16,10 +16,10 @@ from zoneinfo import ZoneInfo
 
 from django.db import connection
 
-from campaigns.planning.foreseen import load_course as kept
-from campaigns.planning.solver.capacity import Capacity
-from campaigns.planning.solver.rules import Caps, People, PersonKind, Rules, Skip
-from campaigns.planning.solver.solving import solve
+from campaigns.forecast.solver.capacity import Capacity
+from campaigns.forecast.solver.rules import Caps, People, PersonKind, Rules, Skip
+from campaigns.forecast.solver.solving import solve
+from campaigns.launch_check.foreseen import load_course as kept
 from campaigns.runs.run import Run
 from tests.day.story import Day
 from tests.day.when import A_DAY_TWICE, HOME, LATENESS, NEWS, PAUSED, RESUMED, TTL

@@ -18,9 +18,9 @@ from django.db.models import Min, Q
 from django.utils import timezone
 
 from campaigns import control, tasks
+from campaigns.forecast.course import Course
+from campaigns.launch_check.launch_report import LaunchReport
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.course.course import Course
-from campaigns.planning.launch_check.launch_report import LaunchReport
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Retry
 from campaigns.runs.run import Run

@@ -24,8 +24,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from campaigns import control
+from campaigns.corrections.changing import NewText
 from campaigns.engine import engine, freezing
-from campaigns.planning.new_text.changing import NewText
 from campaigns.results import reports
 from campaigns.runs import claiming, sums
 from campaigns.runs.claiming import Fenced

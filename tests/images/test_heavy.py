@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.conf import LazySettings
 
+from campaigns.launch_check.image_load import too_much
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.launch_check.image_load import too_much
 from campaigns.planning.variants import variant
 from notifications.images import image as images
 from notifications.people.project import Project

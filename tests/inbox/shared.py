@@ -8,8 +8,8 @@ from typing import Any
 from django.utils import timezone
 
 from campaigns import control
+from campaigns.corrections.changing import NewText
 from campaigns.engine import engine
-from campaigns.planning.new_text.changing import NewText
 from campaigns.runs.ledger import Retry
 from campaigns.runs.run import Run
 from campaigns.sending.sending import send

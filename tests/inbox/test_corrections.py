@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from campaigns import control
 from campaigns.audiences.lists import filling
+from campaigns.corrections import correcting
 from campaigns.engine import engine
-from campaigns.planning import correcting
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from campaigns.sending.sending import send

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 
-from campaigns.planning.course import forecast
+from campaigns.forecast import forecast
 from notifications.pacing.fcm_signals import AnswerCounts
 from notifications.pacing.gate import Gate, Limit, full_rate, pace_of
 from notifications.people.project import Project

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from campaigns.planning.launch_check.launch_report import LaunchReport
+from campaigns.launch_check.launch_report import LaunchReport
 from campaigns.runs.ledger import Delivery
 from campaigns.sending import sending
 from notifications.people.consent.category import Category

@@ -8,7 +8,7 @@ import pytest
 from django.conf import LazySettings
 from django.utils import timezone
 
-from campaigns.planning.course import forecast
+from campaigns.forecast import forecast
 from campaigns.runs.run import Run
 from notifications.pacing.gate import Limit
 from notifications.pacing.load import report

@@ -10,10 +10,10 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
+from campaigns.launch_check.launch_report import LaunchReport
+from campaigns.launch_check.warnings import Code
 from campaigns.planning import labels
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.launch_check.launch_report import LaunchReport
-from campaigns.planning.launch_check.warnings import Code
 from campaigns.runs.run import Run
 from notifications.fcm import rules
 from notifications.people.project import Project

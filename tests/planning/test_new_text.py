@@ -11,9 +11,9 @@ from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from campaigns import control
+from campaigns.corrections.changing import NewText, NotChanged, WouldSkip
 from campaigns.engine import engine
 from campaigns.planning import schedule
-from campaigns.planning.new_text.changing import NewText, NotChanged, WouldSkip
 from campaigns.runs.revisions.revision import ChangedMeanwhile, RunRevision, content_of
 from campaigns.runs.run import Run
 from campaigns.sending import sending

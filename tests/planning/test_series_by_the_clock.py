@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from campaigns import control
 from campaigns.engine import engine
+from campaigns.forecast import firebase, planned
 from campaigns.planning import calendar, local, moving
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.quota import firebase, planned
 from campaigns.planning.repeats import moved_occurrences
 from campaigns.runs.run import Run
 from campaigns.runs.series import name_of

@@ -10,8 +10,8 @@ from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from campaigns.launch_check.launch_report import LaunchReport
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.launch_check.launch_report import LaunchReport
 from campaigns.planning.variants import variant
 from campaigns.rehearsals import projection
 from campaigns.rehearsals.comparison import compare_rehearsal, compare_run

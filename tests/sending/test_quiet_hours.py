@@ -9,8 +9,8 @@ import pytest
 from django.utils import timezone
 
 from campaigns import control, tasks
+from campaigns.corrections.changing import NewText
 from campaigns.engine import engine, messages
-from campaigns.planning.new_text.changing import NewText
 from campaigns.results import chunk_grid, reports
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Retry, Window

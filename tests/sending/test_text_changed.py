@@ -12,8 +12,8 @@ import pytest
 from django.utils import timezone
 
 from campaigns import control
+from campaigns.corrections.changing import NewText
 from campaigns.engine import engine
-from campaigns.planning.new_text.changing import NewText
 from campaigns.results import reports
 from campaigns.runs import claiming, sums
 from campaigns.runs.claiming import Claim, Opened, TextChanged

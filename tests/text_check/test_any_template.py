@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from campaigns.planning.text_check.sheets import width
 from campaigns.runs.reasons import Reason
+from campaigns.text_check.sheets import width
 from campaigns.texts import preview
 from notifications.people.device import Device
 from notifications.people.project import Project

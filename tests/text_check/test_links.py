@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from django.conf import LazySettings
 
-from campaigns.planning.text_check import links
+from campaigns.text_check import links
 from config.boot.outgoing import Places
 from notifications.people.project import Project
 from notifications.staff.team import Role

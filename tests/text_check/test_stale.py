@@ -9,10 +9,10 @@ import pytest
 from django.utils import timezone
 
 from campaigns.audiences import reach
+from campaigns.launch_check import texts_checked
+from campaigns.launch_check.launch_report import LaunchReport
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.launch_check import texts_checked
-from campaigns.planning.launch_check.launch_report import LaunchReport
-from campaigns.planning.text_check.text_check import TextCheck
+from campaigns.text_check.text_check import TextCheck
 from notifications.people.consent.category import Category
 from notifications.people.importing.model import Import
 from notifications.people.project import Project

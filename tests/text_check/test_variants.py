@@ -6,9 +6,9 @@ import pytest
 
 from campaigns import tasks
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.text_check import text_check
-from campaigns.planning.text_check.text_check import TextCheck
 from campaigns.planning.variants import variant
+from campaigns.text_check import text_check
+from campaigns.text_check.text_check import TextCheck
 from notifications.people.project import Project
 from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of

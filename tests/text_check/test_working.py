@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from campaigns import control, tasks
 from campaigns.audiences.audience import Member
-from campaigns.planning.text_check import asking, counting, longest, text_check, working
-from campaigns.planning.text_check.asking import Refused
-from campaigns.planning.text_check.text_check import TextCheck, claim
+from campaigns.text_check import asking, counting, longest, text_check, working
+from campaigns.text_check.asking import Refused
+from campaigns.text_check.text_check import TextCheck, claim
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.postgres import clock

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 
-from campaigns.planning import correcting
+from campaigns.corrections import correcting
 from campaigns.texts import revision
 from campaigns.texts.rendering import Unrenderable, render
 from campaigns.texts.template import Template

@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from campaigns import control
+from campaigns.launch_check import freshness
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.launch_check import freshness
 from campaigns.runs.run import Run
 from campaigns.runs.variants.variant import as_launched
 from notifications.people.project import Project

@@ -8,9 +8,9 @@ import pytest
 from django.utils import timezone
 
 from campaigns import control
+from campaigns.corrections.changing import NewText
 from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.new_text.changing import NewText
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact

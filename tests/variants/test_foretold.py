@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from django.utils import timezone
 
+from campaigns.forecast.skipped import Skipped
+from campaigns.launch_check.launch_report import LaunchReport
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.launch_check.launch_report import LaunchReport
-from campaigns.planning.skips.skipped import Skipped
 from campaigns.planning.variants import variant
 from notifications.people.project import Project
 from tests.given.builders import make_campaign, make_contact, make_device, make_template

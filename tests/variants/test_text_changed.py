@@ -15,9 +15,9 @@ from django.utils import timezone
 
 from campaigns import control
 from campaigns.audiences.lists import filling
+from campaigns.corrections import correcting
+from campaigns.corrections.changing import NewText
 from campaigns.engine import engine
-from campaigns.planning import correcting
-from campaigns.planning.new_text.changing import NewText
 from campaigns.runs import series
 from campaigns.runs.claiming import Claim, Opened
 from campaigns.runs.ledger import Delivery

@@ -14,7 +14,7 @@ from campaigns.admin.attribute.attribute_table import MAX_USERS, PREFIX, TYPES
 from campaigns.audiences import vocabulary
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.bounds import leaves
-from campaigns.planning.launch_check.warnings import NEEDS
+from campaigns.launch_check.warnings import NEEDS
 from notifications.admin.ui.unfolded import ModelForm
 from notifications.people.attributes import FITS, Attribute
 

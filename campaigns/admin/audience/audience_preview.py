@@ -23,7 +23,7 @@ from campaigns.audiences.rules import everyone
 from campaigns.audiences.selection import sample
 from campaigns.audiences.why import emptied, verdict
 from campaigns.audiences.words import label_of, sentence
-from campaigns.planning.launch_check import warnings
+from campaigns.launch_check import warnings
 from notifications.admin.ui.current_project import named
 from notifications.admin.ui.json_field import JSONText
 from notifications.admin.ui.keyset import row_id

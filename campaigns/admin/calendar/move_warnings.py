@@ -15,10 +15,10 @@ from django.utils.translation import ngettext
 
 from campaigns.audiences import estimating, reach
 from campaigns.audiences.reach import Reach
-from campaigns.planning.launch_check import quiet
-from campaigns.planning.quota import sizes
-from campaigns.planning.quota.reschedule import Moved, moved
-from campaigns.planning.solver.rules import Skip
+from campaigns.forecast import sizes
+from campaigns.forecast.reschedule import Moved, moved
+from campaigns.forecast.solver.rules import Skip
+from campaigns.launch_check import quiet
 from campaigns.runs.run import Run
 from notifications.postgres.budget import Busy, clock, slow_query_slot, until
 from notifications.values.moments import DAY_AND_CLOCK, in_words, local, roughly

@@ -16,10 +16,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.engagement import goal_in_words
+from campaigns.forecast import waterfall
+from campaigns.launch_check import freshness
+from campaigns.launch_check.launch_report import LaunchReport
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.course import waterfall
-from campaigns.planning.launch_check import freshness
-from campaigns.planning.launch_check.launch_report import LaunchReport
 from notifications.admin.ui.dialogs import Dialog
 from notifications.admin.ui.widgets import LineInput
 from notifications.postgres.budget import Busy, slow_query_slot

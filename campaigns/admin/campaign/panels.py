@@ -32,12 +32,11 @@ from campaigns.audiences.audience import Audience, validate_rules
 from campaigns.audiences.selection import sample
 from campaigns.audiences.words import sentence
 from campaigns.engagement import goal_in_words
+from campaigns.forecast import opens, skipped, waterfall
+from campaigns.launch_check import freshness, sharing
+from campaigns.launch_check.launch_report import LaunchReport
 from campaigns.planning.campaign import MAX_CONTROL, Campaign
-from campaigns.planning.course import opens, waterfall
-from campaigns.planning.launch_check import freshness, sharing
-from campaigns.planning.launch_check.launch_report import LaunchReport
 from campaigns.planning.repeats import days_off
-from campaigns.planning.skips import skipped
 from campaigns.planning.variants import launching
 from campaigns.rehearsals.pages import latest_rehearsals
 from campaigns.runs import policy

@@ -16,6 +16,10 @@ from django.utils.translation import gettext as _
 
 from campaigns.audiences import estimating, reach
 from campaigns.canary import draw, in_words
+from campaigns.forecast import forecast, sent_to
+from campaigns.forecast.course import foresee
+from campaigns.launch_check import clocks, departures, quiet
+from campaigns.launch_check.launch_report import REPORT_SECONDS
 from campaigns.planning import local
 from campaigns.planning.campaign import (
     MAX_EVERY,
@@ -25,11 +29,7 @@ from campaigns.planning.campaign import (
     MIN_SPREAD,
     Campaign,
 )
-from campaigns.planning.course import forecast
-from campaigns.planning.course.course import foresee
 from campaigns.planning.intent.form_problems import of_pace
-from campaigns.planning.launch_check import clocks, departures, quiet
-from campaigns.planning.launch_check.launch_report import REPORT_SECONDS
 from campaigns.planning.repeats import (
     days_off,
     holidays,
@@ -40,7 +40,6 @@ from campaigns.planning.repeats import (
 from campaigns.planning.repeats.cron import Cron
 from campaigns.planning.repeats.moved_occurrences import Occurrence
 from campaigns.planning.repeats.rhythm import Rhythm
-from campaigns.planning.skips import sent_to
 from campaigns.runs.hours.local_time import LocalTime
 from campaigns.runs.policy import MAX_RATE, WITH_REPEAT
 from notifications.admin.ui.wall_clock import WallClock

@@ -16,8 +16,8 @@ from campaigns import control, tasks
 from campaigns.admin.run.dialogs import RunDialog
 from campaigns.admin.run.follow_ups import now_reached
 from campaigns.audiences.lists import filling, outcomes
-from campaigns.planning import correcting
-from campaigns.planning.correcting import EVERY, MAIN
+from campaigns.corrections import correcting
+from campaigns.corrections.correcting import EVERY, MAIN
 from campaigns.runs.revisions import shares
 from campaigns.runs.revisions.revision import FIRST
 from campaigns.runs.run import Run

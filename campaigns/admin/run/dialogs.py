@@ -16,8 +16,8 @@ from campaigns.canary import winner
 from campaigns.canary.in_words import chosen_by
 from campaigns.canary.winner import best
 from campaigns.engine import cancelling, unknowns
+from campaigns.forecast import forecast
 from campaigns.planning import local
-from campaigns.planning.course import forecast
 from campaigns.results import reports
 from campaigns.runs import series, sums
 from campaigns.runs.policy import BY_FIELD, MAX_RATE

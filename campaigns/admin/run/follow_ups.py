@@ -22,7 +22,7 @@ from campaigns.audiences.audience import Audience, validate_rules
 from campaigns.audiences.lists import filling, outcomes, run_lists, share
 from campaigns.audiences.lists.run_lists import is_known
 from campaigns.audiences.words import sentence
-from campaigns.planning import correcting
+from campaigns.corrections import correcting
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.admin.ui.dialogs import ask, done, refused

@@ -21,7 +21,7 @@ from campaigns.admin.run.text import revisions
 from campaigns.canary.first_part import part_of
 from campaigns.canary.progress import phase_of
 from campaigns.engine import broken
-from campaigns.planning.course.forecast import number
+from campaigns.forecast.forecast import number
 from campaigns.results import reports, why_this_rate
 from campaigns.results.chunk_grid import grid
 from campaigns.results.next_step import NEXT_STEP, TAKE_BACK

@@ -10,9 +10,9 @@ from itertools import zip_longest
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
-from campaigns.planning import foreseen
-from campaigns.planning.course.course import Course
-from campaigns.planning.course.forecast import number
+from campaigns.forecast.course import Course
+from campaigns.forecast.forecast import number
+from campaigns.launch_check import foreseen
 from campaigns.results.timeline import Timeline, timeline
 from campaigns.runs.run import Run
 from campaigns.runs.sums import average_rate, totals_of

@@ -55,7 +55,8 @@ from campaigns.alerts.pages import alerts_of_run
 from campaigns.audiences.bounds import AS_KEPT
 from campaigns.audiences.lists.run_lists import is_known
 from campaigns.audiences.words import sentence
-from campaigns.planning import correcting, rhythm_in_words
+from campaigns.corrections import correcting
+from campaigns.planning import rhythm_in_words
 from campaigns.rehearsals.comparison import compare_run
 from campaigns.results import compare
 from campaigns.runs import policy, sums

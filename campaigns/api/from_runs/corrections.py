@@ -13,8 +13,8 @@ from rest_framework.response import Response
 from campaigns import control, tasks
 from campaigns.api.campaigns import CampaignSerializer
 from campaigns.audiences.lists import filling
-from campaigns.planning import correcting
-from campaigns.planning.correcting import EVERY, MAIN
+from campaigns.corrections import correcting
+from campaigns.corrections.correcting import EVERY, MAIN
 from campaigns.runs.run import Run
 from campaigns.runs.variants.group import LETTERS, NUMBERS, name_of
 from campaigns.runs.variants.variant import as_launched, has_variants

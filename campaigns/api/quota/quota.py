@@ -17,10 +17,10 @@ from rest_framework.response import Response
 
 from campaigns.api.quota.request import QuotaAsked
 from campaigns.figures.hours import Hour, hours_of, of_day
+from campaigns.forecast import delays, firebase, sizes
+from campaigns.forecast.delays import Outcome
+from campaigns.forecast.planned import Planned, compute_planned, of_campaign
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.quota import delays, firebase, sizes
-from campaigns.planning.quota.delays import Outcome
-from campaigns.planning.quota.planned import Planned, compute_planned, of_campaign
 from notifications.api.base import query
 from notifications.api.base.patience import slow
 from notifications.api.base.query import takes

@@ -8,7 +8,7 @@ from typing import Any
 from django.utils import timezone
 from rest_framework import serializers
 
-from campaigns.planning.quota.delays import MAX_MESSAGES
+from campaigns.forecast.delays import MAX_MESSAGES
 from notifications.api.base.fields import Moment
 from notifications.values.moments import YEARS
 

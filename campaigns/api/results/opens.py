@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from campaigns.planning.course.opens import Opens
+from campaigns.forecast.opens import Opens
 
 
 class OpensSerializer(serializers.Serializer[Opens]):

@@ -19,9 +19,9 @@ from django.utils import timezone
 from campaigns import control
 from campaigns.audiences import estimating
 from campaigns.engine import engine
+from campaigns.forecast import sizes
 from campaigns.planning import calendar, moving
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.quota import sizes
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.postgres import budget

@@ -14,9 +14,8 @@ from django.utils import timezone
 from campaigns import control
 from campaigns.admin.calendar.quota import day_panel
 from campaigns.audiences import estimating
+from campaigns.forecast import overlap, planned, sizes
 from campaigns.planning import calendar
-from campaigns.planning.collisions import overlap
-from campaigns.planning.quota import planned, sizes
 from notifications.people.project import Project
 from notifications.postgres.budget import Busy, TooSlow
 from tests.admin.desk import Desk

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from campaigns.audiences import estimating, reach
 from campaigns.figures import sent
-from campaigns.planning.quota import planned, sizes
+from campaigns.forecast import planned, sizes
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.project import Project

@@ -13,9 +13,9 @@ from django.utils import timezone, translation
 
 from campaigns import control
 from campaigns.engine import engine
+from campaigns.forecast.sizes import Sizes
+from campaigns.forecast.solver.rules import PersonKind
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.quota.sizes import Sizes
-from campaigns.planning.solver.rules import PersonKind
 from campaigns.runs import best_hour
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact

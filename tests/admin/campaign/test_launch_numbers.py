@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from campaigns.admin.campaign import launch
-from campaigns.planning.launch_check import samples
+from campaigns.launch_check import samples
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.postgres import budget

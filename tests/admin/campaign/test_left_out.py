@@ -12,8 +12,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.audiences.audience import Audience
+from campaigns.launch_check import left_out
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.left_out import left_out
 from campaigns.runs.best_hour import Opens
 from campaigns.runs.caps.counted import Counted
 from campaigns.runs.ledger import Recipient

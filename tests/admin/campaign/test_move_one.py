@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from campaigns import control
 from campaigns.audiences import estimating
+from campaigns.forecast import sizes
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.quota import sizes
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry

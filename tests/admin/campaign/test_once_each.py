@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from django.utils import timezone
 
-from campaigns.planning import foreseen
+from campaigns.launch_check import foreseen
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.prior_recipients import IndexedRun, PriorRecipient
 from campaigns.runs.run import Run

@@ -9,8 +9,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from campaigns.audiences.audience import Audience
+from campaigns.launch_check import freshness, quiet
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.launch_check import freshness, quiet
 from campaigns.runs.run import Run
 from notifications.people.consent.category import Category
 from notifications.people.project import Project

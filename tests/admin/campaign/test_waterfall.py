@@ -9,7 +9,7 @@ import pytest
 from django.urls import reverse
 
 from campaigns.engagement import opening
-from campaigns.planning.launch_check.launch_report import LaunchReport
+from campaigns.launch_check.launch_report import LaunchReport
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project

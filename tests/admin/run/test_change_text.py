@@ -15,9 +15,9 @@ from django.utils import timezone
 from campaigns import control
 from campaigns.audiences.behavior import past
 from campaigns.audiences.words import sentence
+from campaigns.corrections.changing import NewText
 from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.new_text.changing import NewText
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.revisions.revision import content_of
 from campaigns.runs.run import Run

@@ -10,7 +10,7 @@ from django.conf import LazySettings
 from django.urls import reverse
 
 from campaigns.engine import load
-from campaigns.planning.course import forecast
+from campaigns.forecast import forecast
 from campaigns.results import why_this_rate
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run

@@ -14,7 +14,7 @@ NAP_SECONDS, DEVICES_AT_ONCE = 0.9, 300
 def _small_parts() -> None:
     """So that thousands are read as millions are: killed in the middle of a part, when all of it is
     counted and nothing kept."""
-    from campaigns.planning.text_check import working
+    from campaigns.text_check import working
 
     keep = vars(working)["keep"]
 
@@ -31,8 +31,8 @@ def _small_parts() -> None:
 @bug("keeps what a text check counted before how far it is", fault="F84")
 def _keeps_early() -> None:
     """Whoever dies in between has a part counted that the next worker counts again."""
-    from campaigns.planning.text_check import working
-    from campaigns.planning.text_check.text_check import TextCheck
+    from campaigns.text_check import working
+    from campaigns.text_check.text_check import TextCheck
 
     keep = vars(working)["keep"]
 

@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from campaigns import control, tasks
 from campaigns.audiences.lists import filling
-from campaigns.planning import correcting
+from campaigns.corrections import correcting
+from campaigns.corrections.changing import NewText
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.new_text.changing import NewText
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.texts.template import Template
 from notifications.inbox.item import InboxItem

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, time, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaigns.planning.course import course
-from campaigns.planning.course.course import foresee
-from campaigns.planning.solver.capacity import Capacity
-from campaigns.planning.solver.rules import PersonKind, Rules
+from campaigns.forecast import course
+from campaigns.forecast.course import foresee
+from campaigns.forecast.solver.capacity import Capacity
+from campaigns.forecast.solver.rules import PersonKind, Rules
 from notifications.people.consent.hours import QuietHours
 
 START = datetime(2026, 12, 1, 12, tzinfo=UTC)  # 21:00 in Seoul

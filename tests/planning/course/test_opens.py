@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns.engagement.opening import MIN_OPENED, MIN_TOLD, OpenDelays, OpenRate
-from campaigns.planning.course.course import MOST_STEPS, Course
-from campaigns.planning.course.opens import MOSTLY, STEPS, expected, said
+from campaigns.forecast.course import MOST_STEPS, Course
+from campaigns.forecast.opens import MOSTLY, STEPS, expected, said
 
 START = datetime(2026, 12, 1, 12, tzinfo=UTC)
 A_TENTH = OpenRate(200, 2_000, [7, 3], reached=4_000)

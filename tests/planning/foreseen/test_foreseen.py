@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from campaigns import control, tasks
 from campaigns.engagement import opening
 from campaigns.engine import engine
-from campaigns.planning import foreseen
+from campaigns.launch_check import foreseen
+from campaigns.launch_check.foreseen import AT_LATEST, Foreseen
+from campaigns.launch_check.launch_report import LaunchReport
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.foreseen import AT_LATEST, Foreseen
-from campaigns.planning.launch_check.launch_report import LaunchReport
 from campaigns.runs.caps.counted import Counted
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.run import Run

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.planning.course.course import foresee
-from campaigns.planning.quota.shared_gate import QUARTER, Gate, RunRequest, RunResult, simulate
-from campaigns.planning.solver import solving
-from campaigns.planning.solver.capacity import Capacity
-from campaigns.planning.solver.eligibility import Answer, check
-from campaigns.planning.solver.rules import PersonKind, Rules
+from campaigns.forecast.course import foresee
+from campaigns.forecast.shared_gate import QUARTER, Gate, RunRequest, RunResult, simulate
+from campaigns.forecast.solver import solving
+from campaigns.forecast.solver.capacity import Capacity
+from campaigns.forecast.solver.eligibility import Answer, check
+from campaigns.forecast.solver.rules import PersonKind, Rules
 from notifications.people.consent.hours import QuietHours
 
 START = datetime(2026, 12, 1, 9, tzinfo=UTC)

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.planning.solver.capacity import Capacity, Other
-from campaigns.planning.solver.eligibility import check
-from campaigns.planning.solver.plan import Plan
-from campaigns.planning.solver.rules import Caps, People, PersonKind, Rules, Skip
-from campaigns.planning.solver.solving import solve
+from campaigns.forecast.solver.capacity import Capacity, Other
+from campaigns.forecast.solver.eligibility import check
+from campaigns.forecast.solver.plan import Plan
+from campaigns.forecast.solver.rules import Caps, People, PersonKind, Rules, Skip
+from campaigns.forecast.solver.solving import solve
 from campaigns.runs.hours import local_time
 from campaigns.runs.hours.local_time import AT_ONCE, NEVER, NEXT_DAY, LocalTime
 from campaigns.runs.reasons import Reason

@@ -13,8 +13,8 @@ from campaigns.audiences import estimating, reach, selection, vocabulary, why
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.behavior.kind import Sql
 from campaigns.audiences.selection import joined
+from campaigns.launch_check import samples
 from campaigns.planning import outlook
-from campaigns.planning.launch_check import samples
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.project import Project

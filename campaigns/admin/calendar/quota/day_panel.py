@@ -14,12 +14,12 @@ from django.utils.translation import ngettext
 from campaigns.admin.calendar.quota.hourly_heatmap import Heat, heat
 from campaigns.admin.calendar.span import Span
 from campaigns.figures.hours import hours_of, of_day
+from campaigns.forecast import firebase
+from campaigns.forecast.collisions import Collision, DayCollisions, collisions
+from campaigns.forecast.firebase import Firebase
+from campaigns.forecast.planned import Planned, compute_runs, list_all_planned
 from campaigns.planning.calendar import Entry
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.collisions.collisions import Collision, DayCollisions, collisions
-from campaigns.planning.quota import firebase
-from campaigns.planning.quota.firebase import Firebase
-from campaigns.planning.quota.planned import Planned, compute_runs, list_all_planned
 from notifications.people.project import Project
 
 A_DAY = timedelta(days=1)

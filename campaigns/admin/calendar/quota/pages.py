@@ -20,11 +20,11 @@ from campaigns.admin.calendar.quota.hourly_heatmap import Heat, heat, levels
 from campaigns.admin.calendar.quota.planner_form import PlannerForm
 from campaigns.admin.calendar.span import Span, day_of, spoken, zone_of
 from campaigns.figures.hours import hours_of, of_day
-from campaigns.planning.course.forecast import number
-from campaigns.planning.quota import delays, firebase, sizes
-from campaigns.planning.quota.delays import Outcome
-from campaigns.planning.quota.firebase import Firebase
-from campaigns.planning.quota.planned import Planned, compute_planned
+from campaigns.forecast import delays, firebase, sizes
+from campaigns.forecast.delays import Outcome
+from campaigns.forecast.firebase import Firebase
+from campaigns.forecast.forecast import number
+from campaigns.forecast.planned import Planned, compute_planned
 from notifications.admin.ui.current_project import current_project, projects
 from notifications.admin.ui.page import page_url
 from notifications.people.project import Project

@@ -9,11 +9,11 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from campaigns.forecast import delays
+from campaigns.forecast.firebase import Firebase
+from campaigns.forecast.planned import of_campaign
+from campaigns.forecast.shared_gate import RunRequest
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.quota import delays
-from campaigns.planning.quota.firebase import Firebase
-from campaigns.planning.quota.planned import of_campaign
-from campaigns.planning.quota.shared_gate import RunRequest
 from notifications.admin.ui.wall_clock import WallClock
 from notifications.people.project import Project
 from notifications.values.moments import NoSuchTime, on_the_clock

@@ -7,8 +7,8 @@ from datetime import timedelta
 from django.utils.translation import gettext as _
 
 from campaigns.admin.run.result.bars import Bars, Called, drawn
-from campaigns.planning.course.course import Course
-from campaigns.planning.course.opens import Opens
+from campaigns.forecast.course import Course
+from campaigns.forecast.opens import Opens
 from notifications.values.moments import CLOCK, CLOCK_AND_SECOND, SHORT_DAY_AND_CLOCK, local
 
 

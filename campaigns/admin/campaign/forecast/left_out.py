@@ -13,9 +13,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from campaigns.audiences.selection import MAX_ID
+from campaigns.launch_check import left_out
+from campaigns.launch_check.launch_report import LaunchReport
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.launch_check.launch_report import LaunchReport
-from campaigns.planning.left_out import left_out
 from notifications.postgres.budget import Busy, TooSlow, slow_query_slot
 
 

@@ -28,8 +28,8 @@ from campaigns.engagement.funnel import (
 )
 from campaigns.engagement.goal import without_value
 from campaigns.engagement.receipt import Event
-from campaigns.planning import foreseen
-from campaigns.planning.course.opens import Opens
+from campaigns.forecast.opens import Opens
+from campaigns.launch_check import foreseen
 from campaigns.results import breakdown
 from campaigns.runs import sums
 from campaigns.runs.run import Run

@@ -18,10 +18,10 @@ from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 from campaigns.admin.run.dialogs import RunDialog
 from campaigns.admin.run.result.as_sent import Reading
 from campaigns.admin.run.text.revisions import snippets
+from campaigns.corrections import changing, handing_on, skipping
+from campaigns.corrections.changing import NewText
+from campaigns.corrections.correcting import MAIN as MAIN_TEXT
 from campaigns.engine import cancelling
-from campaigns.planning.correcting import MAIN as MAIN_TEXT
-from campaigns.planning.new_text import changing, handing_on, skipping
-from campaigns.planning.new_text.changing import NewText
 from campaigns.results.reports import held_back_and_waiting
 from campaigns.runs import sums
 from campaigns.runs.revisions.revision import texts_of

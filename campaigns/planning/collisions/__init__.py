@@ -1,1 +1,0 @@
-"""Collisions: how many people would get more than one campaign on the same day."""

@@ -1,1 +1,0 @@
-"""The people that a launch would leave out, one by one, with the reason."""
