@@ -15,7 +15,7 @@ from campaigns.engagement.receipt import Reporter as Reporter
 from campaigns.engagement.recount import Recount as Recount
 from campaigns.launch_check.foreseen import Foreseen as Foreseen
 from campaigns.planning.campaign import Campaign as Campaign
-from campaigns.planning.variants.variant import Variant as Variant
+from campaigns.planning.campaign_variants import Variant as Variant
 from campaigns.runs.best_hour import Opens as Opens
 from campaigns.runs.caps.counted import Counted as Counted
 from campaigns.runs.caps.reserved_places import Place as Place

@@ -8,7 +8,7 @@ from django.views.generic import RedirectView
 from django.views.i18n import set_language
 from drf_spectacular.views import SpectacularSwaggerSplitView
 
-from campaigns.admin.calendar.quota import pages as quota
+from campaigns.admin.calendar import quota_planner as quota
 from campaigns.admin.message import pages as messages
 from campaigns.admin.overview import overview
 from campaigns.alerts import pages as alerts

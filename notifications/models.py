@@ -21,7 +21,7 @@ from notifications.people.contact import Contact as Contact
 from notifications.people.device import Device as Device
 from notifications.people.erased import Erased as Erased
 from notifications.people.events.event_ids import EventId as EventId
-from notifications.people.figures.figure import Figure as Figure
+from notifications.people.figures import Figure as Figure
 from notifications.people.importing.model import Import as Import
 from notifications.people.importing.model import ImportBatch as ImportBatch
 from notifications.people.importing.model import ImportPart as ImportPart

@@ -19,8 +19,8 @@ from typing import Any
 from campaigns.forecast.solver.capacity import Capacity
 from campaigns.forecast.solver.rules import Caps, People, PersonKind, Rules
 from campaigns.forecast.solver.solving import solve
-from campaigns.runs.hours import local_time
-from campaigns.runs.hours.local_time import NEXT_DAY, LocalTime
+from campaigns.runs import local_time
+from campaigns.runs.local_time import NEXT_DAY, LocalTime
 from notifications.people.consent.hours import QuietHours
 from notifications.values.zones import places
 

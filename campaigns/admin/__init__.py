@@ -6,11 +6,11 @@ from campaigns.admin.attribute.attribute import AttributePage
 from campaigns.admin.audience.audience import AudiencePage
 from campaigns.admin.automation.automation import AutomationPage
 from campaigns.admin.campaign.campaign import CampaignPage
-from campaigns.admin.category.category import CategoryPage
+from campaigns.admin.category import CategoryPage
 from campaigns.admin.endpoint.endpoint import EndpointPage
-from campaigns.admin.image.image import ImagePage
+from campaigns.admin.image import ImagePage
 from campaigns.admin.run.run import RunPage
-from campaigns.admin.snippet.snippet import SnippetPage
+from campaigns.admin.snippet import SnippetPage
 from campaigns.admin.template.template import TemplatePage
 
 __all__ = [

@@ -14,8 +14,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from campaigns import control, tasks
 from campaigns.launch_check import texts_checked
+from campaigns.planning import campaign_variants
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.variants import launching
 from campaigns.runs.variants.group import MAIN
 from campaigns.text_check.asking import DAYS, Refused
 from campaigns.text_check.text_check import MAX_DAYS, TextCheck, newest
@@ -108,7 +108,7 @@ class Card:
         last, checked = newest(campaign), texts_checked.check_texts(campaign, timezone.now())
         texts = [
             (wording, last.get(wording.number), checked.get(wording.number))
-            for wording in launching.wordings(campaign)
+            for wording in campaign_variants.wordings(campaign)
         ]
         going = [check for check in last.values() if check.under_way]
         main = last.get(MAIN)

@@ -24,8 +24,7 @@ from campaigns.results.repairs import stalled
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import OWN_TIMES, Cause
 from campaigns.runs.run import Run
-from notifications.people.figures.daily import DEAD, midnight
-from notifications.people.figures.figure import Figure
+from notifications.people.figures import DEAD, Figure, midnight
 from notifications.people.project import Project
 from notifications.staff import audit
 from notifications.webhooks.outbox import written

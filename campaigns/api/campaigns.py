@@ -21,11 +21,11 @@ from campaigns.api import schedules
 from campaigns.api.runs import RunSerializer, run_url
 from campaigns.api.schedules import ScheduleSerializer
 from campaigns.audiences.audience import Audience
+from campaigns.planning import campaign_variants
 from campaigns.planning.api_fields import by_api_field
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.campaign_variants import EVEN, LEAST, MOST
 from campaigns.planning.moving import NoSuchOne, WrongTime
-from campaigns.planning.variants import variant
-from campaigns.planning.variants.variant import EVEN, LEAST, MOST
 from campaigns.runs import policy
 from campaigns.runs.policy import POLICY, SETTINGS, Setting
 from campaigns.runs.run import Run
@@ -222,7 +222,7 @@ def _write(campaign: Campaign, values: dict[str, Any]) -> Campaign:
     try:
         with transaction.atomic():
             save(campaign)
-            variant.choose(campaign, variants)
+            campaign_variants.choose(campaign, variants)
             if old_template is not None and old_template.pk != campaign.template_id:
                 old_template.delete_if_empty()
     except ValidationError as error:

@@ -5,11 +5,15 @@ from django.urls import path
 from campaigns.alerts import api as alerts
 from campaigns.api import (
     audiences,
+    automations,
     backpressure,
     campaigns,
     check,
+    corrections,
     deliveries,
+    endpoints,
     lists,
+    quota,
     runs,
     schedules,
     snippets,
@@ -17,16 +21,12 @@ from campaigns.api import (
     templates,
     text_checks,
     translations,
+    why,
 )
-from campaigns.api.automations import automations
-from campaigns.api.endpoints import endpoints
-from campaigns.api.from_runs import corrections
-from campaigns.api.from_runs import lists as lists_of_runs
+from campaigns.api import run_lists as lists_of_runs
 from campaigns.api.messages import messages
-from campaigns.api.quota import quota
 from campaigns.api.receipts import receipts
 from campaigns.api.results import breakdown, funnel, revisions, variants
-from campaigns.api.why import why
 from campaigns.rehearsals import api as rehearsals
 from campaigns.test_sends import api as test_sends
 from campaigns.verbs import VERBS

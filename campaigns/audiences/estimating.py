@@ -10,7 +10,7 @@ from math import ceil, sqrt
 
 from django.db import connection
 
-from campaigns.audiences.last_seen import policy
+from campaigns.audiences.last_seen import fresh
 from notifications.people.contact import Contact
 from notifications.postgres.budget import TooSlow, statement_timeout
 
@@ -83,7 +83,7 @@ def part(fewer: int = 1, seen_since: datetime | None = None, project_id: int | N
         {table}
         LEFT JOIN LATERAL (
             SELECT * FROM notifications_device d
-            WHERE contact_id = c.id AND retired_at IS NULL AND {policy.fresh(seen_since)} OFFSET 0
+            WHERE contact_id = c.id AND retired_at IS NULL AND {fresh(seen_since)} OFFSET 0
         ) d ON TRUE
     """
     if project_id is None:

@@ -18,11 +18,10 @@ from django.core.exceptions import ValidationError
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from campaigns.audiences import estimating
+from campaigns.audiences import estimating, last_seen
 from campaigns.audiences.behavior import past
 from campaigns.audiences.behavior.kind import Sql
 from campaigns.audiences.bounds import leaves
-from campaigns.audiences.last_seen import policy
 from campaigns.audiences.resolving.settling import settled
 from campaigns.audiences.selection import compile_tree, drawn, joined, people_and_devices
 from campaigns.runs import best_hour
@@ -360,7 +359,7 @@ class Unseen:
 def unseen(project_id: int, tree: dict[str, Any], found: Reach) -> Unseen | None:
     """Count matching devices that are left out as unseen; None if the project leaves out none."""
     days = Project.objects.values_list("leave_out_unseen_days", flat=True).get(pk=project_id)
-    since = policy.seen_since(project_id)
+    since = last_seen.seen_since(project_id)
     if days is None or since is None:
         return None
     devices, exact = _in_time(
@@ -381,7 +380,7 @@ def _count_unseen(
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT count(*) FROM {source} WHERE c.project_id = %s AND d.id IS NOT NULL"
-            f" AND NOT ({policy.fresh(since)}) AND {where.sql}",
+            f" AND NOT ({last_seen.fresh(since)}) AND {where.sql}",
             [project_id, *where.params],
         )
         count: int = cursor.fetchone()[0]
@@ -406,7 +405,7 @@ def _in_time(
             return ask(None)
     except TooSlow:
         with uncountable(), statement_timeout(seconds=estimating.PART_SECONDS):
-            since = policy.seen_since(of) if leaves_out_unseen else None
+            since = last_seen.seen_since(of) if leaves_out_unseen else None
             return ask(estimating.part(fewer, since, of))
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from django.db import connection
 
+from campaigns.audiences import last_seen
 from campaigns.audiences.behavior import at_most
 from campaigns.audiences.behavior.kind import Sql
 from campaigns.audiences.behavior.kinds import KINDS
 from campaigns.audiences.durations import parse_duration
-from campaigns.audiences.last_seen import policy
 from campaigns.audiences.resolving.settling import settled
 from campaigns.audiences.rules import FIELDS, Field, field_of, moment, refuse_broken
 from notifications.people.attributes import ISO_TIME
@@ -28,13 +28,13 @@ def joined(seen_since: datetime | None) -> str:
     return f"""
         notifications_contact c
         LEFT JOIN notifications_device d
-            ON d.contact_id = c.id AND d.retired_at IS NULL AND {policy.fresh(seen_since)}
+            ON d.contact_id = c.id AND d.retired_at IS NULL AND {last_seen.fresh(seen_since)}
     """
 
 
 def people_and_devices(project_id: int) -> str:
     """A FROM item: people and devices, with the project's current setting for unseen devices."""
-    return joined(policy.seen_since(project_id))
+    return joined(last_seen.seen_since(project_id))
 
 
 def compile_tree(tree: dict[str, Any]) -> Sql:

@@ -13,11 +13,10 @@ from django.db import connection
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
-from campaigns.audiences import selection
+from campaigns.audiences import last_seen, selection
 from campaigns.audiences.behavior import at_most
 from campaigns.audiences.behavior.kinds import KINDS
 from campaigns.audiences.bounds import leaves
-from campaigns.audiences.last_seen import policy
 from campaigns.audiences.resolving.settling import settled
 from campaigns.audiences.rules import field_of
 from campaigns.audiences.selection import (
@@ -119,10 +118,10 @@ def _settle(contact: Contact, tree: dict[str, Any]) -> dict[str, Any]:
 
 
 def _selected_devices(contact: Contact, rules: dict[str, Any]) -> list[Judged]:
-    where, since = compile_tree(rules), policy.seen_since(contact.project_id)
+    where, since = compile_tree(rules), last_seen.seen_since(contact.project_id)
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT d.id, {where.sql}, NOT ({policy.fresh(since)}) FROM {joined(None)}"
+            f"SELECT d.id, {where.sql}, NOT ({last_seen.fresh(since)}) FROM {joined(None)}"
             " WHERE c.id = %s AND d.id IS NOT NULL",
             [*where.params, contact.pk],
         )

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from campaigns.engagement import by_group
-from campaigns.engagement.certainty import evidence
+from campaigns.engagement import by_group, certainty
 from campaigns.runs.run import Run
 from campaigns.runs.variants.group import MAIN, REST
 
@@ -31,8 +30,8 @@ class Tried:
         return self.count * other.people > other.count * self.people
 
     def is_clearly_better(self, other: Tried, *, comparisons: int) -> bool:
-        strength = evidence.strength(self.count, self.people, other.count, other.people)
-        return self.did_more_than(other) and evidence.is_sure(strength, comparisons=comparisons)
+        strength = certainty.strength(self.count, self.people, other.count, other.people)
+        return self.did_more_than(other) and certainty.is_sure(strength, comparisons=comparisons)
 
 
 def tried(run: Run, *, seconds: float | None = None) -> list[Tried] | None:

@@ -16,7 +16,7 @@ from campaigns.audiences import reach
 from campaigns.audiences.behavior.kind import Sql
 from campaigns.audiences.reach import Alike, Judged
 from campaigns.forecast import skipped
-from campaigns.planning.variants import launching
+from campaigns.planning import campaign_variants
 from campaigns.runs.revisions.revision import content_of
 from campaigns.runs.run import Run
 from campaigns.runs.variants import split
@@ -168,7 +168,7 @@ def _judge_audience(run: Run, paths: list[liquid.Path], variant: int) -> Judged:
     if groups is None:
         return replace(judged, exact=judged.exact and total.exact)
     if _open_trial(run):
-        groups = replace(groups, tried=launching.share_tried(run, total.devices))
+        groups = replace(groups, tried=campaign_variants.share_tried(run, total.devices))
     shares = groups.shares()
     share = shares[variant] + shares.get(REST, 0.0)
     variant_groups = [

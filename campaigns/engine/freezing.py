@@ -19,10 +19,10 @@ from django.db.models.functions import Coalesce, Greatest, Now
 from django.utils import timezone
 from psycopg.types.range import Range
 
+from campaigns.audiences import last_seen
 from campaigns.audiences.audience import hold_lists
 from campaigns.audiences.behavior import at_most
 from campaigns.audiences.behavior.kind import Sql
-from campaigns.audiences.last_seen import policy
 from campaigns.audiences.planned_people import GETS_IT, people_of
 from campaigns.audiences.resolving.part import answered, names_runs
 from campaigns.audiences.resolving.settling import settled
@@ -109,7 +109,7 @@ def _begin(run: Run, now: datetime) -> None:
         return
     for table in TABLES:
         ledger.detached_partition(table, run.pk)
-    run.seen_since = policy.seen_since(run.project_id)  # for all parts
+    run.seen_since = last_seen.seen_since(run.project_id)  # for all parts
     run.split = split.begun(run)  # so is this
     ids = range(_end_of_devices(run))
     goes_first = run.first_percent is not None

@@ -15,7 +15,7 @@ from campaigns.figures import sent
 from campaigns.forecast.firebase import Firebase
 from campaigns.forecast.planned import Planned
 from campaigns.forecast.shared_gate import QUARTER
-from notifications.people.figures.figure import DATED_KEPT
+from notifications.people.figures import DATED_KEPT
 
 HOUR = timedelta(hours=1)
 KNOWN = DATED_KEPT

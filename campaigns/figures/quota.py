@@ -13,7 +13,7 @@ from typing import Any
 
 from django.db import connection
 
-from notifications.people.figures.figure import Figure, keep, since
+from notifications.people.figures import Figure, keep, since
 from notifications.people.project import Project
 from notifications.values.shares import share
 

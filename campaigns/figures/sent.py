@@ -15,8 +15,7 @@ from django.db import connection
 from django.db.models import F, Min, QuerySet
 
 from campaigns.runs.run import Run
-from notifications.people.figures.daily import midnight
-from notifications.people.figures.figure import DATED_KEPT, Figure, Levels, levels, prune
+from notifications.people.figures import DATED_KEPT, Figure, Levels, levels, midnight, prune
 from notifications.people.project import Project
 from notifications.postgres.budget import TooSlow, statement_timeout
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from campaigns.figures import quota, sent
-from notifications.people.figures import daily
-from notifications.people.figures.figure import DATED_KEPT, prune
+from notifications.people import figures
+from notifications.people.figures import DATED_KEPT, prune
 from notifications.people.project import Project
 
 
@@ -19,5 +19,5 @@ def keep_figures(*, now: datetime) -> None:
     quota.keep_busiest(now)
     prune([quota.BUSIEST], now - DATED_KEPT)
     for project in Project.objects.order_by("pk"):
-        daily.keep_days(project, now)
-    daily.forget_old(now)
+        figures.keep_days(project, now)
+    figures.forget_old(now)

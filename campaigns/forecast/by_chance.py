@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from campaigns.audiences.reach import Reach
 from campaigns.forecast.loss import Loss
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.variants.launching import split_of
+from campaigns.planning.campaign_variants import split_of
 from campaigns.runs.reasons import Reason
 from campaigns.runs.variants.group import CONTROL, HOLDOUT
 

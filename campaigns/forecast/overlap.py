@@ -11,8 +11,7 @@ from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.db import connection
 
-from campaigns.audiences import estimating
-from campaigns.audiences.last_seen import policy
+from campaigns.audiences import estimating, last_seen
 from campaigns.audiences.reach import as_meant
 from campaigns.audiences.selection import compile_tree, people_and_devices
 from notifications.postgres.budget import TooSlow, statement_timeout
@@ -56,7 +55,7 @@ def _count_or_estimate(project_id: int, first_rules: Tree, second_rules: Tree) -
     with suppress(TooSlow, ValidationError), statement_timeout(seconds=estimating.SAMPLE_SECONDS):
         return Overlap(_count(project_id, first_rules, second_rules, None), exact=True)
     with suppress(TooSlow, ValidationError), statement_timeout(seconds=estimating.PART_SECONDS):
-        part = estimating.part(1, policy.seen_since(project_id), project_id)
+        part = estimating.part(1, last_seen.seen_since(project_id), project_id)
         return Overlap(part.all(_count(project_id, first_rules, second_rules, part)), exact=False)
     return None
 

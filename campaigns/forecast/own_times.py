@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 from campaigns.audiences.behavior.kind import Sql
 from campaigns.forecast.skipped import Cause, with_any_text
 from campaigns.runs import best_hour
-from campaigns.runs.hours.local_time import LocalTime
+from campaigns.runs.local_time import LocalTime
 from campaigns.runs.reasons import Reason
 from notifications.values.zones import known_zones
 

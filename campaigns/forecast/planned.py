@@ -21,7 +21,7 @@ from campaigns.forecast.unsent import rest_of
 from campaigns.planning import calendar, local
 from campaigns.planning.calendar import Entry
 from campaigns.planning.campaign import Campaign
-from campaigns.runs.hours.local_time import LocalTime
+from campaigns.runs.local_time import LocalTime
 from campaigns.runs.run import Run
 from campaigns.runs.sums import totals_of
 

@@ -13,9 +13,9 @@ from campaigns.audiences import reach
 from campaigns.audiences.reach import Reach
 from campaigns.forecast import by_chance, own_times, skipped
 from campaigns.forecast.skipped import Cause, Skipped
+from campaigns.planning import campaign_variants
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.variants import launching
-from campaigns.runs.hours.local_time import LocalTime
+from campaigns.runs.local_time import LocalTime
 from campaigns.runs.run import Run
 
 
@@ -23,7 +23,7 @@ def causes(
     campaign: Campaign, at: datetime, by: LocalTime | None, begun: Run | None = None
 ) -> list[Cause]:
     """Return the causes of skips: those that depend on the text, and those that do not."""
-    wordings = launching.wordings(campaign)
+    wordings = campaign_variants.wordings(campaign)
     texts = [wording.number for wording in wordings]
     with_any = (
         own_times.causes(by, texts),
@@ -36,7 +36,7 @@ def causes(
 def is_readable(campaign: Campaign) -> bool:
     """Whether all of its texts are valid: otherwise the values they need are unknown."""
     try:
-        for wording in launching.wordings(campaign):
+        for wording in campaign_variants.wordings(campaign):
             wording.template.clean()
     except ValidationError:
         return False

@@ -23,7 +23,7 @@ from campaigns.forecast import sent_to
 from campaigns.forecast.course import kinds
 from campaigns.forecast.solver.rules import PersonKind
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.variants.launching import split_of, wordings
+from campaigns.planning.campaign_variants import split_of, wordings
 from campaigns.runs.run import Run
 from notifications.postgres.budget import TooSlow, clock, until
 from notifications.values import row_versions

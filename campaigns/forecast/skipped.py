@@ -20,9 +20,9 @@ from campaigns.audiences.behavior.kind import Sql
 from campaigns.audiences.planned_people import people_of
 from campaigns.audiences.reach import Alike, Reach
 from campaigns.forecast.loss import Loss
+from campaigns.planning import campaign_variants
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.variants import launching
-from campaigns.planning.variants.variant import Wording
+from campaigns.planning.campaign_variants import Wording
 from campaigns.runs import prior_recipients
 from campaigns.runs.caps import reserved_places
 from campaigns.runs.caps.counted import Coming, enough_by
@@ -79,7 +79,7 @@ def count_skips(
     *,
     seconds: float = reach.EXACT_SECONDS,
 ) -> Skipped:
-    texts = launching.wordings(campaign)
+    texts = campaign_variants.wordings(campaign)
     shares = {
         wording.number: wording.weight / sum(text.weight for text in texts) for wording in texts
     }

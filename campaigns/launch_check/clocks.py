@@ -20,7 +20,7 @@ from campaigns.launch_check.quiet import (
     too_late,
 )
 from campaigns.planning.campaign import Campaign
-from campaigns.runs.hours.local_time import AT_ONCE, NEXT_DAY, LocalTime
+from campaigns.runs.local_time import AT_ONCE, NEXT_DAY, LocalTime
 from notifications.people.consent.hours import QuietHours
 from notifications.values.moments import in_zone
 from notifications.values.zones import known_zones

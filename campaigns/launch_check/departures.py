@@ -14,7 +14,7 @@ from campaigns.forecast.shared_gate import RunRequest
 from campaigns.forecast.solver.eligibility import never
 from campaigns.forecast.solver.rules import Rules
 from campaigns.planning.campaign import Campaign
-from campaigns.runs.hours.local_time import LocalTime
+from campaigns.runs.local_time import LocalTime
 
 
 def rules_of(campaign: Campaign, start: datetime, by: LocalTime | None, first: int) -> Rules:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from campaigns.audiences.behavior.kind import Sql
 from campaigns.forecast.course import Late
 from campaigns.runs import best_hour
-from campaigns.runs.hours.local_time import LocalTime
+from campaigns.runs.local_time import LocalTime
 
 
 def people(late: Late, by: LocalTime | None) -> Sql:

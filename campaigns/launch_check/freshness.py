@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.audiences.audience import Audience
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.variants.launching import wordings
+from campaigns.planning.campaign_variants import wordings
 from campaigns.runs.policy import GUARDED
 from notifications.staff import audit
 from notifications.values import row_versions

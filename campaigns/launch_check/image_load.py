@@ -7,8 +7,8 @@ from collections import defaultdict
 from django.utils.translation import gettext as _
 
 from campaigns.launch_check.warnings import Code, LaunchWarning
+from campaigns.planning import campaign_variants
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.variants import launching
 from campaigns.runs.variants.group import REST
 from campaigns.texts.template import Template
 from notifications.images.address import name_at_our_door
@@ -50,11 +50,11 @@ def _count_fetches(campaign: Campaign, devices: int) -> dict[int, float]:
     of the texts, so it counts with the heaviest."""
     sizes = {
         wording.number: _largest_image(campaign, wording.template)
-        for wording in launching.wordings(campaign)
+        for wording in campaign_variants.wordings(campaign)
     }
     if not any(sizes.values()):
         return {}
-    shares = launching.split_of(campaign, devices).shares()
+    shares = campaign_variants.split_of(campaign, devices).shares()
     heaviest = max(sizes, key=lambda number: sizes[number])
     fetches: dict[int, float] = defaultdict(float)
     for group, share in shares.items():

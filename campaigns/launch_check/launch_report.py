@@ -51,15 +51,14 @@ from campaigns.launch_check import (
 )
 from campaigns.launch_check.texts_checked import TextsChecked
 from campaigns.launch_check.warnings import Code, LaunchWarning
-from campaigns.planning import local
+from campaigns.planning import campaign_variants, local
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.campaign_variants import Wording
 from campaigns.planning.intent import ready
 from campaigns.planning.outlook import Look
 from campaigns.planning.repeats.moved_occurrences import Occurrence
-from campaigns.planning.variants import launching
-from campaigns.planning.variants.variant import Wording
 from campaigns.runs.chunk import IN_FLIGHT, SOON, WINDOW
-from campaigns.runs.hours.local_time import LocalTime
+from campaigns.runs.local_time import LocalTime
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.runs.series import ONCE, instant_of
@@ -124,10 +123,11 @@ class LaunchReport:
     def shares(self) -> list[sharing.Share]:
         """The share of each group; empty if everybody gets the same text."""
         texts = {
-            wording.number: str(wording.template) for wording in launching.wordings(self.campaign)
+            wording.number: str(wording.template)
+            for wording in campaign_variants.wordings(self.campaign)
         }
         devices = self.reach.devices if self.reach else None
-        return sharing.shares(launching.split_of(self.campaign, devices), texts, self.reach)
+        return sharing.shares(campaign_variants.split_of(self.campaign, devices), texts, self.reach)
 
     @cached_property
     def enough(self) -> str:
@@ -136,7 +136,7 @@ class LaunchReport:
     @cached_property
     def wordings(self) -> list[tuple[str, preview.Card]]:
         """Each text as the same person would read it; empty if there is only one text."""
-        texts = launching.wordings(self.campaign)
+        texts = campaign_variants.wordings(self.campaign)
         if len(texts) < 2 or not self._readable or not self.samples:
             return []
         sample = self.samples[0]
@@ -545,7 +545,8 @@ class LaunchReport:
         devices = self.reach.devices if self.reach and self.reach.exact else None
         checked = texts_checked.check_texts(self.campaign, self.now, devices=devices)
         return [
-            (wording, checked.get(wording.number)) for wording in launching.wordings(self.campaign)
+            (wording, checked.get(wording.number))
+            for wording in campaign_variants.wordings(self.campaign)
         ]
 
     @cached_property

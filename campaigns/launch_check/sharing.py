@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from campaigns.audiences.reach import Reach
-from campaigns.engagement.certainty import evidence
+from campaigns.engagement import certainty
 from campaigns.engagement.funnel import opened
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
@@ -86,7 +86,7 @@ def enough(campaign: Campaign, found: list[Share]) -> str:
         return ""
     now = usual(campaign.project_id)
     more, least = now * A_QUARTER, min(group_share.people for group_share in texts)
-    needs = evidence.needed(now, more, comparisons=len(texts) - 1)
+    needs = certainty.needed(now, more, comparisons=len(texts) - 1)
     text = _(
         "To see %(more)s %% opened against %(now)s %%, about %(needs)s people are needed in each "
         "variant whose app tells what is opened. The smallest will have about %(least)s people."

@@ -13,20 +13,18 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from campaigns.audiences import reach, vocabulary
+from campaigns.audiences import last_seen, reach, vocabulary
 from campaigns.audiences.behavior import past, reported
 from campaigns.audiences.behavior.reported import CAN_TELL
 from campaigns.audiences.bounds import leaves
-from campaigns.audiences.last_seen import person
 from campaigns.audiences.lists import outcomes
 from campaigns.audiences.reach import Reach
 from campaigns.audiences.resolving import events_kept
 from campaigns.audiences.resolving.runs_meant import forgotten, not_over, one_run
 from campaigns.audiences.resolving.settling import launched
 from campaigns.launch_check import wrong_text
-from campaigns.planning import labels
+from campaigns.planning import campaign_variants, labels
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.variants import launching
 from campaigns.runs import prior_recipients
 from campaigns.runs.chunk import at_work
 from campaigns.runs.run import Run
@@ -183,7 +181,7 @@ def _of_attributes(project_id: int, tree: dict[str, Any]) -> list[LaunchWarning]
         for leaf in leaves(tree)
         if leaf["field"].startswith(PREFIX)
     ]
-    odd = [_asks_devices()] if person.asks_devices(tree) else []
+    odd = [_asks_devices()] if last_seen.asks_devices(tree) else []
     if not comparisons:
         return odd
     types = {attribute.name: attribute.types for attribute in vocabulary.attributes(project_id)}
@@ -261,7 +259,7 @@ def of_text(campaign: Campaign) -> Iterator[LaunchWarning]:
 def of_links(campaign: Campaign) -> Iterator[LaunchWarning]:
     """Warn of a web address without https://, which a phone takes for a place in the app. This is
     no error: an app may have such places."""
-    texts = [wording.template for wording in launching.wordings(campaign)]
+    texts = [wording.template for wording in campaign_variants.wordings(campaign)]
     links = [
         link
         for text in texts

@@ -16,14 +16,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.audiences.audience import Audience
-from campaigns.planning import labels, local
+from campaigns.planning import campaign_variants, labels, local
 from campaigns.planning.intent import form_problems, launch, ready
 from campaigns.planning.local import Passed, Zoneless
 from campaigns.planning.repeats import cron, moved_occurrences, repeating, rhythm, weekdays
 from campaigns.planning.repeats.cron import Cron
 from campaigns.planning.repeats.moved_occurrences import Occurrence
 from campaigns.planning.repeats.rhythm import Rhythm
-from campaigns.planning.variants import variant
 from campaigns.runs import rehearsal, series
 from campaigns.runs.policy import MAX_RATE, NEVER, POLICY
 from campaigns.runs.run import HOLDS, Run
@@ -145,7 +144,9 @@ class Campaign(OfProject):
     inbox = models.BooleanField(default=False, db_default=False)
     # The weight of the main text; each variant has its own.
     weight = models.PositiveSmallIntegerField(
-        default=variant.EVEN, db_default=variant.EVEN, validators=variant.IN_RANGE
+        default=campaign_variants.EVEN,
+        db_default=campaign_variants.EVEN,
+        validators=campaign_variants.IN_RANGE,
     )
     control_percent = models.PositiveSmallIntegerField(
         blank=True, default=0, db_default=0, validators=[MaxValueValidator(MAX_CONTROL)]
@@ -430,7 +431,9 @@ class Campaign(OfProject):
         copy.moved = {}
         with transaction.atomic():
             copy.save()
-            variant.choose(copy, [(row.template, row.weight) for row in self.variants.all()])
+            campaign_variants.choose(
+                copy, [(row.template, row.weight) for row in self.variants.all()]
+            )
         return copy
 
     def duplicate_for(
@@ -444,7 +447,7 @@ class Campaign(OfProject):
         copy.control_percent = 0  # the control group is not among these people
         if corrects:
             copy.past_holdout = True  # all who got the wrong text get the right one
-            variant.choose(copy, [])  # one text replaces them all
+            campaign_variants.choose(copy, [])  # one text replaces them all
             copy.winner_by = Run.WinnerBy.OWN
         times = {**NEVER, "schedule_kind": self.Schedule.NOW, "timezone": self.project.timezone}
         for name, value in times.items():

@@ -11,9 +11,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.planning.repeats import repeating
-from campaigns.runs.hours import local_time
-from campaigns.runs.hours.in_words import on_every_clock
-from campaigns.runs.hours.local_time import LocalTime
+from campaigns.runs import local_time
+from campaigns.runs.local_time import LocalTime, on_every_clock
 from notifications.values.moments import in_zone
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import connection
 
-from campaigns.audiences.last_seen import policy
+from campaigns.audiences import last_seen
 from campaigns.audiences.resolving.settling import settled
 from campaigns.audiences.selection import compile_tree
 from campaigns.runs.reasons import Reason
@@ -88,7 +88,7 @@ def longest(project_id: int, rules: dict[str, Any]) -> list[Reader]:
 
 def _query_longest(project_id: int, rules: dict[str, Any]) -> list[Reader]:
     where = compile_tree(settled(project_id, rules))
-    fresh = policy.fresh(policy.seen_since(project_id))
+    fresh = last_seen.fresh(last_seen.seen_since(project_id))
     own = [project_id, *where.params, DEVICES_TRIED]
     newest = LONGEST.format(people=NEWEST, where=where.sql, fresh=fresh), [project_id, AMONG, *own]
     # A small audience may hold none of the newest people.

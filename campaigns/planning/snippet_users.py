@@ -8,7 +8,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Now
 
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.variants.variant import Variant
+from campaigns.planning.campaign_variants import Variant
 from campaigns.runs.run import HOLDS, Run
 from campaigns.runs.series import ONCE
 from campaigns.texts.snippets.snippet import Snippet

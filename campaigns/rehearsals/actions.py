@@ -14,9 +14,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
+from campaigns.planning import campaign_variants
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.intent import ready
-from campaigns.planning.variants import launching
 from campaigns.runs import chunk, rehearsal
 from campaigns.runs.policy import TIMES
 from campaigns.runs.rehearsal import Rehearsal
@@ -57,7 +57,7 @@ def start(
     try:
         with transaction.atomic():
             locked = Campaign.locked(campaign.pk)
-            texts = launching.wordings(locked)
+            texts = campaign_variants.wordings(locked)
             created = rehearsal.create(
                 campaign.project_id,
                 **_snapshot(locked),
@@ -69,7 +69,7 @@ def start(
                 retires=retires,
                 seed=secrets.randbelow(LARGEST_SEED) if seed is None else seed,
             )
-            launching.freeze(created.run, texts)
+            campaign_variants.freeze(created.run, texts)
             _record(created, by, gettext_noop("rehearsed"), sample=sample, retires=retires)
             return created
     except IntegrityError as error:

@@ -12,9 +12,8 @@ from enum import StrEnum
 
 from django.utils.translation import gettext as _
 
-from campaigns.engagement import by_group, funnel
+from campaigns.engagement import by_group, certainty, funnel
 from campaigns.engagement.by_group import People
-from campaigns.engagement.certainty import evidence, wilson
 from campaigns.engagement.funnel import Goal, StepCount
 from campaigns.results import breakdown
 from campaigns.results.breakdown import Kind
@@ -88,7 +87,7 @@ class Comparison:
     @property
     def intervals(self) -> tuple[tuple[float, float], tuple[float, float]]:
         mine, theirs = (self.count, self.of), (self.other_count, self.other_of)
-        return wilson.interval(*mine), wilson.interval(*theirs)
+        return certainty.interval(*mine), certainty.interval(*theirs)
 
     @property
     def sentence(self) -> str:
@@ -235,6 +234,6 @@ def _compare_with_main(
 
 def _judge(mine: tuple[int, int], theirs: tuple[int, int], *, comparisons: int) -> Answer:
     """Whether one group is surely ahead of another; each is (count, of)."""
-    if not evidence.is_sure(evidence.strength(*mine, *theirs), comparisons=comparisons):
+    if not certainty.is_sure(certainty.strength(*mine, *theirs), comparisons=comparisons):
         return Answer.TOO_EARLY
     return Answer.MORE if mine[0] * theirs[1] > theirs[0] * mine[1] else Answer.FEWER

@@ -16,8 +16,7 @@ from typing import Any
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
-from campaigns.runs.hours.in_words import shown
-from campaigns.runs.hours.local_time import NEXT_DAY
+from campaigns.runs.local_time import NEXT_DAY, shown
 from notifications.values import moments
 
 

@@ -13,10 +13,9 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from campaigns.runs import details
+from campaigns.runs import details, local_time
 from campaigns.runs.details import Detail
-from campaigns.runs.hours import in_words, local_time
-from campaigns.runs.hours.local_time import LocalTime
+from campaigns.runs.local_time import LocalTime
 from campaigns.runs.policy import LIVE, slowest
 from campaigns.runs.reasons import Cause
 from notifications.pacing import load
@@ -368,7 +367,7 @@ class Run(OfProject):
     @property
     def on_every_clock(self) -> str:
         """When it is due in each person's local time, in words; empty: for all at once."""
-        return in_words.on_every_clock(self.local_time.wall) if self.local_time else ""
+        return local_time.on_every_clock(self.local_time.wall) if self.local_time else ""
 
     @property
     def is_rehearsal(self) -> bool:

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from campaigns.runs.claiming import Claim
-from campaigns.runs.hours.local_time import LocalTime
+from campaigns.runs.local_time import LocalTime
 from campaigns.runs.messages.message import Message, of_recipients
 from campaigns.runs.revisions.revision import FIRST, texts_of
 from campaigns.runs.run import Run

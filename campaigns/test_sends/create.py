@@ -15,8 +15,8 @@ from django.db import connection, transaction
 from django.db.models import Model
 from django.utils.translation import gettext, gettext_noop, ngettext
 
+from campaigns.planning import campaign_variants
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.variants import launching
 from campaigns.runs.variants.group import MAIN, name_of
 from campaigns.test_sends import recipients
 from campaigns.test_sends.models import DeviceTest, SentTest
@@ -65,7 +65,7 @@ def text_of_template(template: Template) -> TextToTest:
 
 def text_of_campaign(campaign: Campaign, variant: int = MAIN) -> TextToTest:
     """Raises ValidationError."""
-    texts = launching.wordings(campaign)
+    texts = campaign_variants.wordings(campaign)
     text = next((wording for wording in texts if wording.number == variant), None)
     if text is None:
         raise ValidationError({"variant": gettext("This campaign has no such variant.")})

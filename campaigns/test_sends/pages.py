@@ -24,7 +24,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_GET
 from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget
 
-from campaigns.planning.variants.variant import Wording
+from campaigns.planning.campaign_variants import Wording
 from campaigns.runs.variants.group import MAIN
 from campaigns.test_sends import recipients
 from campaigns.test_sends.create import Refused, TextToTest, create_test

@@ -12,9 +12,9 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import get_language, gettext
 
+from campaigns.planning import campaign_variants
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.intent import ready
-from campaigns.planning.variants import launching
 from campaigns.text_check.text_check import UNDER_WAY, TextCheck
 
 MAX_OF_PROJECT = 3  # campaigns: each text holds a worker for as long as it reads
@@ -33,7 +33,7 @@ def begin(
         locked = Campaign.locked(campaign.pk)
         _refuse_what_cannot_be_read(locked, now)
         _refuse_too_many(locked)
-        texts = launching.wordings(locked)
+        texts = campaign_variants.wordings(locked)
         over = Q(state__in=("cancelled", "failed")) | ~Q(
             variant__in=[wording.number for wording in texts]
         )

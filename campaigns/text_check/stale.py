@@ -13,8 +13,8 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Coalesce
 from django.utils.translation import gettext as _
 
+from campaigns.planning import campaign_variants
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.variants import launching
 from campaigns.text_check.text_check import TextCheck
 from notifications.people.importing.model import Import
 
@@ -70,7 +70,7 @@ def _find_reasons(
 
 
 def _content_of(campaign: Campaign, variant: int) -> object:
-    texts = launching.wordings(campaign)
+    texts = campaign_variants.wordings(campaign)
     return next((wording.template.frozen() for wording in texts if wording.number == variant), None)
 
 

@@ -17,8 +17,8 @@ from django.db.models import F, OuterRef, Q, Subquery
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from campaigns.planning import campaign_variants
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.variants import launching
 from campaigns.runs.variants.group import MAIN
 from notifications.people.project import OfProject
 
@@ -136,7 +136,7 @@ def newest_whole(campaign: Campaign) -> dict[int, TextCheck]:
 def _newest_by_variant(
     campaign: Campaign, checks: models.QuerySet[TextCheck]
 ) -> dict[int, TextCheck]:
-    numbers = [wording.number for wording in launching.wordings(campaign)]
+    numbers = [wording.number for wording in campaign_variants.wordings(campaign)]
     matching = checks.filter(campaign=campaign.pk, variant__in=numbers)
     return {
         check.variant: check for check in matching.order_by("variant", "-pk").distinct("variant")

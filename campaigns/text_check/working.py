@@ -16,8 +16,8 @@ from django.db import connection, transaction
 from django.utils import translation
 from django.utils.translation import gettext
 
+from campaigns.audiences import last_seen
 from campaigns.audiences.audience import hold_lists
-from campaigns.audiences.last_seen import policy
 from campaigns.audiences.resolving.settling import settled
 from campaigns.audiences.selection import drawn
 from campaigns.runs.run import Run
@@ -103,7 +103,7 @@ class Reading:
                 rules = drawn(check.project_id, settled(check.project_id, check.rules))
                 begin, end = _devices_of(check.project_id)
                 locales = _locales_of(check.project_id)
-            since = policy.seen_since(check.project_id)
+            since = last_seen.seen_since(check.project_id)
             newest = Run.every.order_by("-pk").values_list("pk", flat=True).first()
             plan = {
                 "rules": rules,

@@ -20,10 +20,10 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from notifications.admin import health_dialog as healths
 from notifications.admin import inbox_secret as inbox_secrets
+from notifications.admin import receipts
 from notifications.admin.credentials import CredentialsDialog, MachineDialog
 from notifications.admin.health_dialog import HealthDialog
 from notifications.admin.inbox_secret import EndSecretDialog, NewSecretDialog
-from notifications.admin.receipts import figures, receipts
 from notifications.admin.ui import current_project
 from notifications.admin.ui.dialogs import Dialog, ask, done, refused
 from notifications.admin.ui.page import Page, page_url
@@ -170,7 +170,7 @@ class ProjectPage(Page):
 
     @display(description=gettext_lazy("figures"))
     def figures(self, obj: Project) -> SafeString:
-        return figures.told(obj)
+        return receipts.told(obj)
 
     @display(description=gettext_lazy("kept"))
     def kept(self, obj: Project) -> SafeString:

@@ -20,8 +20,8 @@ from campaigns.runs.ledger import Retry, Window
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from campaigns.runs.sums import Breakdown
-from notifications.people.figures import figure
-from notifications.people.figures.daily import DEAD, midnight
+from notifications.people import figures
+from notifications.people.figures import DEAD, midnight
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.given.alerts import change, ended_with, look, look_again, paused_by_itself, worked_on
@@ -236,7 +236,7 @@ def test_more_dead_addresses_than_usual_are_told(
     now = timezone.now()
     first = midnight(project.timezone, now)
     counts = {first - (number + 1) * DAY: count for number, count in enumerate(before)}
-    figure.keep(project.pk, DEAD, {**counts, first: today}, now)
+    figures.keep(project.pk, DEAD, {**counts, first: today}, now)
     look(now)
     assert standing() == ([(Kind.DEAD_ADDRESSES, None)] if unusual else [])
     if unusual:

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from campaigns.audiences import audience, reach, selection, vocabulary, why
-from campaigns.audiences.last_seen import person
+from campaigns.audiences import audience, last_seen, reach, selection, vocabulary, why
 from campaigns.audiences.words import sentence
 from notifications.people.contact import Contact
 from notifications.people.project import Project
@@ -109,8 +108,8 @@ def test_a_time_suggests_no_values(project: Project, ada: Contact) -> None:
 def test_a_rule_that_looks_for_absent_people_by_their_devices_is_recognised(
     tree: dict[str, Any],
 ) -> None:
-    assert person.asks_devices(tree)
-    assert not person.asks_devices(person.asking_people(tree))
+    assert last_seen.asks_devices(tree)
+    assert not last_seen.asks_devices(last_seen.asking_people(tree))
 
 
 @pytest.mark.parametrize(
@@ -125,4 +124,4 @@ def test_a_rule_that_looks_for_absent_people_by_their_devices_is_recognised(
     ],
 )
 def test_a_rule_that_means_what_it_says_is_left_alone(tree: dict[str, Any]) -> None:
-    assert not person.asks_devices(tree)
+    assert not last_seen.asks_devices(tree)

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from campaigns.audiences import estimating, reach, selection, why
-from campaigns.audiences.last_seen import policy
+from campaigns.audiences import estimating, last_seen, reach, selection, why
 from campaigns.engine import engine, freezing
 from campaigns.launch_check.launch_report import LaunchReport
 from campaigns.launch_check.warnings import Code
@@ -69,7 +68,7 @@ def test_a_new_project_leaves_out_what_is_unseen_for_270_days(
 
 def test_a_part_of_the_people_leaves_out_the_same_devices(project: Project, old: Device) -> None:
     for expected in (1, 2):
-        part = estimating.part(1, policy.seen_since(project.pk))
+        part = estimating.part(1, last_seen.seen_since(project.pk))
         source = part.source.replace(f"({100 / part.times})", "(100)")
         everybody = estimating.Part(source, times=1)
         assert reach.count(project.pk, EVERYONE, part=everybody).devices == expected

@@ -17,8 +17,7 @@ from campaigns.admin.campaign.form import CampaignForm
 from campaigns.canary import winner as choosing
 from campaigns.canary.first_part import FirstPart
 from campaigns.canary.winner import Tried, best, find_winner
-from campaigns.engagement import by_group
-from campaigns.engagement.certainty import evidence
+from campaigns.engagement import by_group, certainty
 from campaigns.engagement.receipt import Event, Report
 from campaigns.engagement.store_receipts import keep
 from campaigns.engine import engine
@@ -513,8 +512,8 @@ VARIANTS = ROWS.map(
 
 
 def is_better(one: Tried, other: Tried, of: int) -> bool:
-    sure = evidence.strength(one.count, one.people, other.count, other.people)
-    return one.count * other.people > other.count * one.people and evidence.is_sure(
+    sure = certainty.strength(one.count, one.people, other.count, other.people)
+    return one.count * other.people > other.count * one.people and certainty.is_sure(
         sure, comparisons=of
     )
 

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from campaigns.engagement.certainty import evidence, wilson
+from campaigns.engagement import certainty
 
 SURE = log(20)
 
@@ -27,7 +27,7 @@ def looked_at_after_each(
     counts, ever, now = [0, 0], False, False
     for group in openers:
         counts[group] += 1
-        now = evidence.is_sure(evidence.strength(counts[0], people[0], counts[1], people[1]))
+        now = certainty.is_sure(certainty.strength(counts[0], people[0], counts[1], people[1]))
         ever = ever or now
     return ever, now
 
@@ -58,41 +58,41 @@ def test_a_plain_test_looked_at_as_often_is_fooled_far_more_often() -> None:
 
 
 def test_what_differs_is_seen_with_as_many_people_as_were_said_to_be_needed() -> None:
-    people = evidence.needed(0.10, 0.13)
+    people = certainty.needed(0.10, 0.13)
     random, runs = Random(21), 100
     seen = sum(looked_at_after_each(random, (people, people), (0.10, 0.13))[1] for _ in range(runs))
     assert 0.65 * runs <= seen <= 0.95 * runs
 
 
 def test_a_smaller_difference_a_rarer_event_and_more_comparisons_need_more_people() -> None:
-    needed = evidence.needed(0.032, 0.040)
+    needed = certainty.needed(0.032, 0.040)
     assert 8_000 < needed < 25_000  # a test looked at once, at the end, would need 8,500
-    assert evidence.needed(0.032, 0.036) > needed
-    assert evidence.needed(0.0032, 0.0040) > needed
-    assert evidence.needed(0.032, 0.040, comparisons=4) > needed
-    assert evidence.needed(0.04, 0.04) == evidence.needed(0.0, 0.1) == 0
+    assert certainty.needed(0.032, 0.036) > needed
+    assert certainty.needed(0.0032, 0.0040) > needed
+    assert certainty.needed(0.032, 0.040, comparisons=4) > needed
+    assert certainty.needed(0.04, 0.04) == certainty.needed(0.0, 0.1) == 0
 
 
 def test_evidence_does_not_depend_on_which_group_is_named_first() -> None:
-    one = evidence.strength(50, 1_000, 90, 2_000)
-    assert one == pytest.approx(evidence.strength(90, 2_000, 50, 1_000))
+    one = certainty.strength(50, 1_000, 90, 2_000)
+    assert one == pytest.approx(certainty.strength(90, 2_000, 50, 1_000))
 
 
 def test_nobody_who_opened_it_is_no_evidence_and_neither_is_an_impossible_count() -> None:
-    assert evidence.strength(0, 1_000, 0, 1_000) == 0
-    assert evidence.strength(1_001, 1_000, 0, 1_000) == 0
-    assert evidence.strength(0, 0, 5, 10) == 0
+    assert certainty.strength(0, 1_000, 0, 1_000) == 0
+    assert certainty.strength(1_001, 1_000, 0, 1_000) == 0
+    assert certainty.strength(0, 0, 5, 10) == 0
 
 
 def test_several_comparisons_have_to_show_more_each() -> None:
-    assert evidence.is_sure(SURE)
-    assert not evidence.is_sure(SURE, comparisons=2)
-    assert evidence.is_sure(log(40), comparisons=2)
+    assert certainty.is_sure(SURE)
+    assert not certainty.is_sure(SURE, comparisons=2)
+    assert certainty.is_sure(log(40), comparisons=2)
 
 
 def test_an_interval_is_wilsons() -> None:
-    low, high = wilson.interval(10, 100)
+    low, high = certainty.interval(10, 100)
     assert (round(low, 4), round(high, 4)) == (0.0552, 0.1744)  # as his formula gives it
-    assert wilson.interval(0, 50)[0] == 0.0 < wilson.interval(0, 50)[1] < 0.1
-    assert wilson.interval(50, 50)[1] == 1.0
-    assert wilson.interval(0, 0) == (0.0, 1.0)
+    assert certainty.interval(0, 50)[0] == 0.0 < certainty.interval(0, 50)[1] < 0.1
+    assert certainty.interval(50, 50)[1] == 1.0
+    assert certainty.interval(0, 0) == (0.0, 1.0)

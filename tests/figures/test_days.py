@@ -10,13 +10,20 @@ from django.core.cache import cache
 from django.utils import timezone
 
 from campaigns import tasks
+from notifications.people import figures
 from notifications.people.consent.change import ConsentChange
 from notifications.people.consent.record import EVERYTHING, ConsentAnswer, record_answers
 from notifications.people.consent.suppression import suppress
 from notifications.people.device import Device, retire
-from notifications.people.figures import daily
-from notifications.people.figures.daily import DEAD, OPTED_OUT, REACHABLE, keep_days, midnight
-from notifications.people.figures.figure import KEPT, Figure
+from notifications.people.figures import (
+    DEAD,
+    KEPT,
+    OPTED_OUT,
+    REACHABLE,
+    Figure,
+    keep_days,
+    midnight,
+)
 from notifications.people.project import Project
 from tests.given.builders import make_contact, make_device, make_project
 
@@ -147,7 +154,7 @@ def test_days_without_a_tick_are_counted_by_the_next(project: Project) -> None:
 def test_they_are_kept_for_400_days(project: Project) -> None:
     for at in (NOON - KEPT - DAY, NOON - KEPT - 2 * DAY, NOON - KEPT + DAY):
         Figure.objects.create(project=project, what=REACHABLE, at=at, count=1, counted_at=at)
-    daily.forget_old(NOON)
+    figures.forget_old(NOON)
     # Of those that are older one stays, as of every row that the next ones go on from.
     assert set(kept(REACHABLE)) == {398, 400}
 
@@ -155,8 +162,8 @@ def test_they_are_kept_for_400_days(project: Project) -> None:
 def test_what_takes_too_long_is_left_out_and_tried_on_the_next_day(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(daily, "COUNT_REACHABLE", "SELECT pg_sleep(5)")
-    monkeypatch.setattr(daily, "COUNTING_SECONDS", 0.05)
+    monkeypatch.setattr(figures, "COUNT_REACHABLE", "SELECT pg_sleep(5)")
+    monkeypatch.setattr(figures, "COUNTING_SECONDS", 0.05)
     keep_days(project, NOON)
     assert kept(REACHABLE) == {}
     monkeypatch.undo()

@@ -10,7 +10,7 @@ from campaigns.figures import sent
 from campaigns.figures.sent import ACCEPTED, CAMPAIGNS, FAILED, MESSAGES, SoFar
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.run import Run
-from notifications.people.figures.figure import Figure
+from notifications.people.figures import Figure
 from notifications.people.project import Project
 from notifications.postgres.budget import TooSlow
 from tests.given.builders import make_project, make_run

@@ -6,8 +6,8 @@ import pytest
 from django.conf import LazySettings
 
 from campaigns.launch_check.image_load import too_much
+from campaigns.planning import campaign_variants
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.variants import variant
 from notifications.images import image as images
 from notifications.people.project import Project
 from tests.given.builders import make_campaign
@@ -57,7 +57,7 @@ def test_only_the_readers_of_a_variant_with_an_image_fetch_it(
 ) -> None:
     heavy = campaign.template
     light = make_campaign(project, template={"title": "no image"}, weight=90, control_percent=50)
-    variant.choose(light, [(heavy, 10)])
+    campaign_variants.choose(light, [(heavy, 10)])
     [doubt] = too_much(light, 400_000, 50.0)
     assert str(doubt).startswith("20,000 phones fetch the image"), "a tenth of those not left out"
     assert too_much(light, 39_000, 1.0) == []

@@ -19,7 +19,7 @@ from campaigns.triggers.trigger import Trigger
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.events.writing import Event, write
-from notifications.people.figures.daily import midnight
+from notifications.people.figures import midnight
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role

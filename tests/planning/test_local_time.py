@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.runs.hours import local_time
-from campaigns.runs.hours.local_time import AT_ONCE, NEVER, NEXT_DAY, LocalTime
+from campaigns.runs import local_time
+from campaigns.runs.local_time import AT_ONCE, NEVER, NEXT_DAY, LocalTime
 from notifications.values.zones import known_zones
 
 ZONES = sorted(known_zones())

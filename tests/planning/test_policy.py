@@ -15,9 +15,9 @@ from campaigns.admin.run.dialogs import RateDialog
 from campaigns.api.campaigns import CampaignSerializer
 from campaigns.api.steering import RateSerializer
 from campaigns.engagement.opening import OpenRate
+from campaigns.planning import campaign_variants
 from campaigns.planning.api_fields import API_FIELDS
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.variants import variant
 from campaigns.runs.policy import LIVE, NEVER, POLICY, SETTINGS, TIMES, TIMES_OF, Setting
 from campaigns.runs.run import Run
 from campaigns.runs.series import repeated
@@ -133,7 +133,7 @@ def test_a_launch_freezes_it_and_the_next_of_the_series_has_it(
     kept = otherwise(field, project).kept
     campaign = make_campaign(project, **{field: kept})
     if field == "winner_by":  # there must be some to choose from
-        variant.choose(campaign, [(make_template(project), 50)])
+        campaign_variants.choose(campaign, [(make_template(project), 50)])
     if field == "opens_per_second":  # it must be known how many open a message
         monkeypatch.setattr(OpenRate, "known", True)
     assert kept != getattr(Campaign(), field)

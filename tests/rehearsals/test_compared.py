@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaigns.launch_check.launch_report import LaunchReport
+from campaigns.planning import campaign_variants
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.variants import variant
 from campaigns.rehearsals import projection
 from campaigns.rehearsals.comparison import compare_rehearsal, compare_run
 from campaigns.rehearsals.projection import Projection, Z
@@ -175,7 +175,7 @@ def test_each_person_is_rehearsed_with_one_of_the_variants_as_a_run_draws_them(
     campaign: Campaign,
 ) -> None:
     other = make_template(campaign.project, title="B", body="In {{ city }}")  # nobody has one
-    variant.choose(campaign, [(other, 50)])
+    campaign_variants.choose(campaign, [(other, 50)])
     viewer = logged_in(Role.VIEWER)
     for sample in (None, 300):
         rehearsal = rehearse(campaign, sample=sample)

@@ -21,7 +21,7 @@ from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import Run, on_run_moved
 from notifications.people.contact import Contact
 from notifications.people.device import Device
-from notifications.people.figures.figure import Figure
+from notifications.people.figures import Figure
 from notifications.people.project import Project
 from notifications.postgres import clock
 from notifications.staff.team import Role

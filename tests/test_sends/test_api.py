@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from campaigns.planning.variants import variant
+from campaigns.planning import campaign_variants
 from campaigns.test_sends import tasks
 from campaigns.test_sends.create import MAX_OF_ONE
 from campaigns.test_sends.models import SentTest
@@ -73,7 +73,7 @@ def test_of_a_campaign_with_variants_the_one_that_is_named_is_sent(
 ) -> None:
     make_tester(project)
     campaign = make_campaign(project, template={"title": "Text A"})
-    variant.choose(campaign, [(make_template(project, title="Text B"), 50)])
+    campaign_variants.choose(campaign, [(make_template(project, title="Text B"), 50)])
     sent(call, f"campaigns/{campaign.pk}/test", {"variant": "B"})
     assert [one["title"] for one in fcm.witness()] == ["Text B"]
     refused = call.post(f"campaigns/{campaign.pk}/test", {"variant": "C"})

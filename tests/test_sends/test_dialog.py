@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from campaigns.planning.variants import variant
+from campaigns.planning import campaign_variants
 from campaigns.test_sends import tasks
 from campaigns.test_sends.models import DeviceTest, SentTest
 from notifications.people.project import Project
@@ -137,14 +137,14 @@ def test_of_a_campaign_with_variants_one_of_its_texts_is_chosen(
 ) -> None:
     make_tester(project)
     campaign = make_campaign(project, name="Spring", template={"title": "Text A"})
-    variant.choose(campaign, [(make_template(project, name="Other", title="Text B"), 50)])
+    campaign_variants.choose(campaign, [(make_template(project, name="Other", title="Text B"), 50)])
     assert "Variant B: Other" in desk.open("campaigns_campaign_test", campaign.pk)
     address = reverse("admin:campaigns_campaign_test", args=[campaign.pk])
     desk.client.post(address, answered(variant="1"), headers={"HX-Request": "true"})
     test = SentTest.objects.get()
     tasks.send_test(test.pk)
     assert ([one["title"] for one in fcm.witness()], test.name) == (["Text B"], "Spring (B)")
-    variant.choose(campaign, [])
+    campaign_variants.choose(campaign, [])
     assert "Which text" not in desk.open("campaigns_campaign_test", campaign.pk)
 
 

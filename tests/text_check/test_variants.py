@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from campaigns import tasks
+from campaigns.planning import campaign_variants
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.variants import variant
 from campaigns.text_check import text_check
 from campaigns.text_check.text_check import TextCheck
 from notifications.people.project import Project
@@ -27,7 +27,9 @@ def campaign(project: Project) -> Campaign:
     make_reader(project, "has", city="Seoul")
     make_reader(project, "lacks")
     campaign = make_campaign(project, name="Spring", template={"title": "A", "body": "Hello"})
-    variant.choose(campaign, [(make_template(project, title="B", body="In {{ city }}"), 50)])
+    campaign_variants.choose(
+        campaign, [(make_template(project, title="B", body="In {{ city }}"), 50)]
+    )
     return campaign
 
 
@@ -94,7 +96,7 @@ def test_only_the_report_of_the_text_that_changed_is_stale(
     page = desk.open(CARD, campaign.pk)
     of_a, of_b = page.split("Variant B")
     assert "This report is stale." in of_b and "This report is stale." not in of_a
-    variant.choose(campaign, [])
+    campaign_variants.choose(campaign, [])
     assert "Variant" not in desk.open(CARD, campaign.pk)
 
 
@@ -104,7 +106,7 @@ def test_a_variant_chosen_after_the_check_is_said_to_be_unread(
     desk.post(CARD, campaign.pk, days="7")
     read_all()
     chosen = [(one.template, one.weight) for one in campaign.variants.all()]
-    variant.choose(campaign, [*chosen, (make_template(project, title="C"), 50)])
+    campaign_variants.choose(campaign, [*chosen, (make_template(project, title="C"), 50)])
     page = desk.open(CARD, campaign.pk)
     assert "The text of this variant was not read yet. Check again." in page.split("Variant C")[1]
     assert "Variant C: not done" in desk.open("campaigns_campaign_launch", campaign.pk)

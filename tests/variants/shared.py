@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from campaigns.planning import campaign_variants
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.variants import variant
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.run import Run
 from notifications.people.project import Project
@@ -26,7 +26,7 @@ def make_split(project: Project, weights: tuple[int, ...] = (50, 50), **values: 
         (make_template(project, title=TITLES[number], body="x"), weight)
         for number, weight in enumerate(weights[1:], start=1)
     ]
-    variant.choose(campaign, others)
+    campaign_variants.choose(campaign, others)
     return campaign
 
 

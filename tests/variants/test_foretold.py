@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from campaigns.forecast.skipped import Skipped
 from campaigns.launch_check.launch_report import LaunchReport
+from campaigns.planning import campaign_variants
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.variants import variant
 from notifications.people.project import Project
 from tests.given.builders import make_campaign, make_contact, make_device, make_template
 
@@ -29,7 +29,7 @@ def make(project: Project, *titles: str) -> Campaign:
     """A fourth of the people get B."""
     campaign = make_campaign(project, template={"title": titles[0]}, weight=75)
     others = [(make_template(project, title=title), 25) for title in titles[1:]]
-    variant.choose(campaign, others)
+    campaign_variants.choose(campaign, others)
     return campaign
 
 

@@ -14,10 +14,9 @@ from django.http import HttpRequest, QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from campaigns.audiences import estimating, reach
+from campaigns.audiences import estimating, last_seen, reach
 from campaigns.audiences.audience import Audience, validate_rules
 from campaigns.audiences.bounds import leaves
-from campaigns.audiences.last_seen import person
 from campaigns.audiences.problem import Problem
 from campaigns.audiences.rules import everyone
 from campaigns.audiences.selection import sample
@@ -124,9 +123,9 @@ def _nobody(project: Project, tree: Any, reached: reach.Reach) -> dict[str, Any]
 
 def _by_person(project: Project, tree: Any) -> dict[str, Any]:
     """The count if rules about devices not seen lately were about people; else empty."""
-    if not person.asks_devices(tree):
+    if not last_seen.asks_devices(tree):
         return {}
-    return {"by_person": reach.quick(project.pk, person.asking_people(tree))}
+    return {"by_person": reach.quick(project.pk, last_seen.asking_people(tree))}
 
 
 def size(audience: Audience, *, imported: str = "") -> dict[str, Any]:

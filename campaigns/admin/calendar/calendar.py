@@ -18,13 +18,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns import control
-from campaigns.admin.calendar import days_off, ics
+from campaigns.admin.calendar import day_panel, days_off, ics
 from campaigns.admin.calendar import span as calendar_span
 from campaigns.admin.calendar.day_lines import Line, lines
+from campaigns.admin.calendar.hourly_heatmap import levels
 from campaigns.admin.calendar.move import MoveDialog
 from campaigns.admin.calendar.move_occurrence import MoveOneDialog
-from campaigns.admin.calendar.quota import day_panel
-from campaigns.admin.calendar.quota.hourly_heatmap import levels
 from campaigns.admin.calendar.span import COOKIE, Span
 from campaigns.planning import calendar
 from campaigns.planning.calendar import DRAFT, EXPECTED, RESTING, Entry

@@ -17,7 +17,7 @@ from campaigns.admin.calendar.move_warnings import MoveWarnings
 from campaigns.planning import local, moving
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.repeats.moved_occurrences import Occurrence
-from campaigns.runs.hours.in_words import on_every_clock
+from campaigns.runs.local_time import on_every_clock
 from campaigns.runs.run import Run
 from notifications.admin.ui.dialogs import Dialog
 from notifications.values.moments import short

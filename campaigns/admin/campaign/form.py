@@ -22,7 +22,7 @@ from unfold.widgets import (
 
 from campaigns.admin.campaign import concurrent_edits, in_place
 from campaigns.admin.campaign import variant_fields as variants
-from campaigns.admin.category.kind import KINDS
+from campaigns.admin.category import KINDS
 from campaigns.admin.edit_conflicts import Meanwhile
 from campaigns.planning.campaign import MAX_EVERY, MAX_FIRST, Campaign
 from campaigns.planning.repeats import cron, days_off, weekdays

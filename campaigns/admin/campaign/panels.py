@@ -22,9 +22,9 @@ from django_htmx.http import trigger_client_event
 
 from campaigns.admin.audience.audience_preview import problems
 from campaigns.admin.calendar import span as calendar_span
-from campaigns.admin.campaign import form, schedule_preview
+from campaigns.admin.campaign import forecast_chart as chart
+from campaigns.admin.campaign import form, left_out, schedule_preview
 from campaigns.admin.campaign import variant_fields as variants
-from campaigns.admin.campaign.forecast import chart, left_out
 from campaigns.admin.campaign.in_place import MAKE
 from campaigns.admin.run.deliveries import number
 from campaigns.audiences import reach
@@ -35,9 +35,9 @@ from campaigns.engagement import goal_in_words
 from campaigns.forecast import opens, skipped, waterfall
 from campaigns.launch_check import freshness, sharing
 from campaigns.launch_check.launch_report import LaunchReport
+from campaigns.planning import campaign_variants
 from campaigns.planning.campaign import MAX_CONTROL, Campaign
 from campaigns.planning.repeats import days_off
-from campaigns.planning.variants import launching
 from campaigns.rehearsals.pages import latest_rehearsals
 from campaigns.runs import policy
 from campaigns.runs.variants import split
@@ -173,7 +173,7 @@ class Panels:
         campaign = related.filter(pk=pk).first()
         if campaign is None or self.page.get_object(request, str(pk)) is None:
             return gone(request)
-        texts = launching.wordings(campaign)
+        texts = campaign_variants.wordings(campaign)
         return test_sends.dialog(
             request,
             campaign.project,

@@ -40,7 +40,7 @@ from campaigns.planning.repeats import (
 from campaigns.planning.repeats.cron import Cron
 from campaigns.planning.repeats.moved_occurrences import Occurrence
 from campaigns.planning.repeats.rhythm import Rhythm
-from campaigns.runs.hours.local_time import LocalTime
+from campaigns.runs.local_time import LocalTime
 from campaigns.runs.policy import MAX_RATE, WITH_REPEAT
 from notifications.admin.ui.wall_clock import WallClock
 from notifications.pacing import load

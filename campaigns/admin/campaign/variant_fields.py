@@ -11,8 +11,8 @@ from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
 from campaigns.admin.campaign.in_place import InPlace
-from campaigns.planning.variants import variant
-from campaigns.planning.variants.variant import EVEN, LEAST, MOST
+from campaigns.planning import campaign_variants
+from campaigns.planning.campaign_variants import EVEN, LEAST, MOST
 from campaigns.runs.variants.group import LETTERS, in_words
 from campaigns.texts.template import Template
 
@@ -106,7 +106,7 @@ def chosen(cleaned: dict[str, Any]) -> list[tuple[Template, int]]:
 
 
 def save(form: Any, campaign: Any) -> None:
-    variant.choose(campaign, chosen(form.cleaned_data))
+    campaign_variants.choose(campaign, chosen(form.cleaned_data))
 
 
 def posted(data: Any, project_id: int) -> Sequence[tuple[int, Template, int]]:

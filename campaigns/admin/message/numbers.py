@@ -20,7 +20,7 @@ from campaigns.runs.messages.day import open_runs
 from campaigns.runs.messages.message import Message
 from campaigns.runs.run import Run
 from campaigns.runs.sums import STATUSES, Totals
-from notifications.people.figures.daily import midnight
+from notifications.people.figures import midnight
 from notifications.people.project import Project
 
 REASONS = """

@@ -31,7 +31,7 @@ from notifications.admin.ui.dialogs import DRAWN, FinalDialog, Gone, done, is_pa
 from notifications.admin.ui.page import actor
 from notifications.people.contact import Contact
 from notifications.people.device import Device, shortened
-from notifications.people.figures.daily import midnight
+from notifications.people.figures import midnight
 from notifications.staff import audit
 from notifications.staff.team import Role, role_of
 

@@ -16,7 +16,7 @@ from campaigns.admin.overview.charts import Axis, Bar
 from campaigns.figures import sent
 from campaigns.figures.sent import ACCEPTED, CAMPAIGNS, FAILED, MESSAGES, SoFar
 from notifications.admin.ui.axis import Tick
-from notifications.people.figures.daily import midnight
+from notifications.people.figures import midnight
 from notifications.people.project import Project
 from notifications.values.shares import share
 

@@ -33,7 +33,7 @@ from notifications.admin.ui.keyset import size_in_words
 from notifications.admin.ui.polling import COMING_BACK, LONGEST_TIMER
 from notifications.people.contact import Contact
 from notifications.people.device import Device
-from notifications.people.figures.daily import midnight
+from notifications.people.figures import midnight
 from notifications.people.project import Project
 from notifications.people.queries import device_health
 from notifications.values.moments import in_words, in_zone

@@ -18,9 +18,8 @@ from campaigns.admin.overview import charts
 from campaigns.admin.overview.charts import Axis, Bar, Line
 from notifications.admin.ui.axis import Tick
 from notifications.admin.ui.current_project import current_project
-from notifications.people.figures import figure
-from notifications.people.figures.daily import DEAD, OPTED_OUT, REACHABLE
-from notifications.people.figures.figure import Figure
+from notifications.people import figures
+from notifications.people.figures import DEAD, OPTED_OUT, REACHABLE, Figure
 from notifications.people.project import Project
 
 SPANS = (30, 90, 365)  # days
@@ -89,12 +88,12 @@ def _chart(
 ) -> Chart | None:
     """The chart of one number. None while nothing was counted."""
     zone = ZoneInfo(project.timezone)
-    figures = _by_day(figure.since(project.pk, figure_name, now - timedelta(days=days)), zone)
-    if not figures:
+    by_day = _by_day(figures.since(project.pk, figure_name, now - timedelta(days=days)), zone)
+    if not by_day:
         return None
-    first, last = min(figures), max(figures)
+    first, last = min(by_day), max(by_day)
     days_shown = [first + timedelta(days=at) for at in range((last - first).days + 1)]
-    counts = [figures[day].count if day in figures else None for day in days_shown]
+    counts = [by_day[day].count if day in by_day else None for day in days_shown]
     axis = Axis.of([count or 0 for count in counts])
     columns = charts.stacks([[count or 0] for count in counts], axis)
     return Chart(
@@ -105,7 +104,7 @@ def _chart(
         ],
         heights=axis.heights,
         times=charts.times(days_shown),
-        counted_at=figures[last].counted_at,
+        counted_at=by_day[last].counted_at,
         bars=[] if as_line else [bar for (bar,) in columns if bar],
         width=charts.bar_width(len(days_shown)),
         line=charts.line(counts, axis) if as_line else None,

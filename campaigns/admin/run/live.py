@@ -15,9 +15,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext
 
 from campaigns import verbs
+from campaigns.admin.run import change_text
 from campaigns.admin.run.rate_line import rate_line
 from campaigns.admin.run.result import first_part
-from campaigns.admin.run.text import revisions
 from campaigns.canary.first_part import part_of
 from campaigns.canary.progress import phase_of
 from campaigns.engine import broken
@@ -93,7 +93,7 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
         "tag": tag(run, totals),
         "trigger": asks_again(run, now),
         "moving": moving(run),
-        "texts": revisions.counted(run),
+        "texts": change_text.counted(run),
     }
 
 

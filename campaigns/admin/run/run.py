@@ -17,7 +17,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns import verbs
-from campaigns.admin.run import chunk, deliveries, live, sent_to_person, why
+from campaigns.admin.run import change_text, chunk, deliveries, live, sent_to_person, why
+from campaigns.admin.run.change_text import ChangeTextDialog
 from campaigns.admin.run.correct import CORRECT, Corrects, offers_a_correction
 from campaigns.admin.run.dialogs import (
     CancelDialog,
@@ -49,8 +50,6 @@ from campaigns.admin.run.result import (
 )
 from campaigns.admin.run.states import STATE_COLOURS
 from campaigns.admin.run.steering import steered
-from campaigns.admin.run.text import revisions
-from campaigns.admin.run.text.change import ChangeTextDialog
 from campaigns.alerts.pages import alerts_of_run
 from campaigns.audiences.bounds import AS_KEPT
 from campaigns.audiences.lists.run_lists import is_known
@@ -204,7 +203,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
             # Beside a result or many reasons, there is room for the settings at launch.
             "much_to_say": not run.unfinished or _has_much_to_say(picture),
             **live.course(run, now, technical=live.sees_technical(request)),
-            **revisions.changes_of(run),
+            **change_text.changes_of(run),
             **by_property.picture(run),
             **engagement.picture(run, now),
             **figures.picture(run),

@@ -24,7 +24,7 @@ from campaigns.admin.template.languages import Translations
 from campaigns.admin.template.list import LANGUAGES_SHOWN, LETTERS_SHOWN, TemplateList
 from campaigns.admin.template.text_page import TextPage
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.variants.variant import Variant
+from campaigns.planning.campaign_variants import Variant
 from campaigns.test_sends import pages as test_sends
 from campaigns.test_sends.create import TextToTest, text_of_template
 from campaigns.texts import preview, revision

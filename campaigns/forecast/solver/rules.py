@@ -10,7 +10,7 @@ from enum import StrEnum
 from math import gcd
 from typing import Protocol
 
-from campaigns.runs.hours.local_time import LocalTime
+from campaigns.runs.local_time import LocalTime
 
 GOLDEN = 0.618  # share of a row's length: steps of it reach all places, far from each other
 

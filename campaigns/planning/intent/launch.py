@@ -8,8 +8,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from campaigns.planning import local
-from campaigns.planning.variants import launching
+from campaigns.planning import campaign_variants, local
 from campaigns.runs import series
 from campaigns.runs.policy import TIMES
 from campaigns.runs.run import Run
@@ -39,7 +38,7 @@ def make_run(campaign: Any, by: str, now: datetime) -> Run:
     first = campaign.following(now) if repeats else None
     at = first.due if first else campaign.goes_at(now)
     begins = campaign.begins(at) if at else now
-    texts = launching.wordings(campaign)
+    texts = campaign_variants.wordings(campaign)
     weights = [wording.weight for wording in texts]
     run = Run.objects.create(
         project_id=campaign.project_id,
@@ -55,7 +54,7 @@ def make_run(campaign: Any, by: str, now: datetime) -> Run:
         hour=local.hour_of(campaign, at),
         launched_by=by,
     )
-    launching.freeze(run, texts)
+    campaign_variants.freeze(run, texts)
     return run
 
 
@@ -71,7 +70,8 @@ def _launch_inputs(campaign: Any) -> tuple[Any, ...]:
     """Return everything that a launch depends on."""
     when = [getattr(campaign, name) for name in TIMES]
     texts = [
-        (wording.weight, wording.template.frozen()) for wording in launching.wordings(campaign)
+        (wording.weight, wording.template.frozen())
+        for wording in campaign_variants.wordings(campaign)
     ]
     who_and_what = (campaign.audience.frozen_rules(), texts)
     return (*who_and_what, campaign.policy, when, campaign.archived_at is None)

@@ -10,11 +10,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.engagement.opening import load_open_rate
-from campaigns.planning import local, outlook
+from campaigns.planning import campaign_variants, local, outlook
 from campaigns.planning.intent import form_problems
 from campaigns.planning.outlook import Look
 from campaigns.planning.repeats import repeating
-from campaigns.planning.variants import launching
 from campaigns.texts.rendering import Renderer
 from campaigns.texts.template import Template
 
@@ -52,7 +51,7 @@ def unready(campaign: Any, now: datetime) -> dict[str, str]:
     errors |= form_problems.chosen_too_late(
         campaign
     )  # events may be kept for less time than when it was saved
-    return errors | launching.unready(campaign)
+    return errors | campaign_variants.unready(campaign)
 
 
 def hopeless(campaign: Any, look: Look, template: Template | None = None) -> dict[str, str]:
@@ -65,7 +64,7 @@ def hopeless(campaign: Any, look: Look, template: Template | None = None) -> dic
 
 def hopeless_variants(campaign: Any) -> dict[str, str]:
     """Return the first variant that FCM would reject for every person checked."""
-    for wording in launching.wordings(campaign)[1:]:
+    for wording in campaign_variants.wordings(campaign)[1:]:
         if errors := hopeless(campaign, look(campaign, wording.template), wording.template):
             return {"variants": f"{wording.words}: {errors['template']}"}
     return {}

@@ -16,7 +16,7 @@ from django.db import connection, models
 from django.db.models import Exists, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Now
 
-from campaigns.runs.hours.local_time import AROUND_THE_EARTH
+from campaigns.runs.local_time import AROUND_THE_EARTH
 from campaigns.runs.run import Run
 from notifications.people.consent.caps import A_DAY, Caps
 from notifications.postgres.row_lock import set_lock_timeout

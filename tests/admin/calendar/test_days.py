@@ -12,7 +12,7 @@ from django.core.cache import cache
 from django.utils import timezone
 
 from campaigns import control
-from campaigns.admin.calendar.quota import day_panel
+from campaigns.admin.calendar import day_panel
 from campaigns.audiences import estimating
 from campaigns.forecast import overlap, planned, sizes
 from campaigns.planning import calendar

@@ -11,8 +11,8 @@ from django.utils import timezone, translation
 from campaigns import control
 from campaigns.admin.campaign.form import CampaignForm
 from campaigns.engagement.opening import OpenRate
+from campaigns.planning import campaign_variants
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.variants import variant
 from campaigns.runs.policy import BY_CLOCK, POLICY, SETTINGS, Setting
 from notifications.people.project import Project
 from tests.admin.desk import Desk
@@ -31,7 +31,7 @@ def test_the_page_of_a_run_shows_what_was_frozen_of_each_setting(
     told = {of: otherwise(of, project).kept} if of else {}
     campaign = make_campaign(project, **told, **{name: other.kept})
     if name == "winner_by":  # there must be some to choose from
-        variant.choose(campaign, [(make_template(project), 50)])
+        campaign_variants.choose(campaign, [(make_template(project), 50)])
     if name == "opens_per_second":  # it must be known how many open a message
         monkeypatch.setattr(OpenRate, "known", True)
         monkeypatch.setattr(OpenRate, "rate", lambda *_: 7.0)

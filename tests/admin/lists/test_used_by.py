@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from campaigns.planning.variants import variant
+from campaigns.planning import campaign_variants
 from notifications.people.consent.category import Category
 from notifications.people.project import Project
 from tests.admin.desk import Desk
@@ -26,7 +26,7 @@ def test_a_template_is_used_by_campaigns_as_any_variant_and_by_automations(
 ) -> None:
     text = make_template(project, name="Ours")
     assert "–" in desk.open("campaigns_template_changelist", q="Ours")
-    variant.choose(make_campaign(project), [(text, 50)])
+    campaign_variants.choose(make_campaign(project), [(text, 50)])
     assert "1 campaign " in desk.open("campaigns_template_changelist", q="Ours")
     for _ in range(2):
         make_campaign(project, template=text)

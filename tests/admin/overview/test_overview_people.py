@@ -14,8 +14,15 @@ from django.utils import timezone
 
 from notifications.people.contact import Contact
 from notifications.people.device import Device
-from notifications.people.figures.daily import DEAD, OPTED_OUT, REACHABLE, keep_days, midnight
-from notifications.people.figures.figure import Figure, keep
+from notifications.people.figures import (
+    DEAD,
+    OPTED_OUT,
+    REACHABLE,
+    Figure,
+    keep,
+    keep_days,
+    midnight,
+)
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.given.builders import make_contact

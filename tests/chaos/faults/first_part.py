@@ -13,7 +13,7 @@ from campaigns import control, tasks
 from campaigns.canary.first_part import FirstPart
 from campaigns.engagement.receipt import Event, Report
 from campaigns.engagement.store_receipts import keep
-from campaigns.planning.variants import variant
+from campaigns.planning import campaign_variants
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.variants.group import REST
@@ -78,7 +78,9 @@ def killed_around_a_choice(scene: Scene) -> None:
         winner_by="opened",
         **FIRST,
     )
-    variant.choose(campaign, [(make_template(scene.project, title=TITLES[1], body="x"), 50)])
+    campaign_variants.choose(
+        campaign, [(make_template(scene.project, title=TITLES[1], body="x"), 50)]
+    )
     run = control.launch(campaign, by="user:alice", now=timezone.now())
     scene.adopt(run)
     enqueue_on_commit(tasks.advance, run_id=run.pk)

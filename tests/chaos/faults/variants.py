@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from campaigns import control, tasks
 from campaigns.corrections.changing import NewText
-from campaigns.planning.variants import variant
+from campaigns.planning import campaign_variants
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.variants.group import CONTROL
 from notifications.task_queue import enqueue_on_commit
@@ -38,7 +38,7 @@ def variants(scene: Scene) -> None:
         rate_per_second=1_000,
     )
     others = [make_template(scene.project, title=TITLES[n], body="x") for n in (1, 2)]
-    variant.choose(campaign, [(template, 50) for template in others])
+    campaign_variants.choose(campaign, [(template, 50) for template in others])
     run = control.launch(campaign, by="user:alice", now=timezone.now())
     scene.adopt(run)
     enqueue_on_commit(tasks.advance, run_id=run.pk)
@@ -70,7 +70,9 @@ def one_changed(scene: Scene) -> None:
         on_unknown=scene.fault.on_unknown,
         rate_per_second=1_000,
     )
-    variant.choose(campaign, [(make_template(scene.project, title=TITLES[1], body="x"), 50)])
+    campaign_variants.choose(
+        campaign, [(make_template(scene.project, title=TITLES[1], body="x"), 50)]
+    )
     run = control.launch(campaign, by="user:alice", now=timezone.now())
     scene.adopt(run)
     enqueue_on_commit(tasks.advance, run_id=run.pk)

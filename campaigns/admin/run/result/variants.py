@@ -10,7 +10,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
-from campaigns.engagement.certainty import wilson
+from campaigns.engagement import certainty
 from campaigns.engagement.funnel import StepCount
 from campaigns.results.variants import Comparison, Line, compared
 from campaigns.runs.run import Run
@@ -77,7 +77,9 @@ def _sentence_of(comparison: Comparison) -> tuple[str, str]:
 
 def _bars(counts: list[tuple[int | None, int]]) -> list[Bar | None]:
     """The intervals as bars. None: counting took too long."""
-    known = [None if count is None else wilson.interval(count, people) for count, people in counts]
+    known = [
+        None if count is None else certainty.interval(count, people) for count, people in counts
+    ]
     top = max((high for bounds in known if bounds for _, high in [bounds]), default=0.0)
     return [
         _bar(count / people, *bounds, top)

@@ -1,1 +1,0 @@
-"""The quota planner, and the quota by hours in the calendar."""

@@ -1,1 +1,0 @@
-"""The forecast of a run, shown in the review of its campaign."""

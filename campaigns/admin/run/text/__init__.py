@@ -1,1 +1,0 @@
-"""The text on a run's page: changing it during the run, and its revisions."""

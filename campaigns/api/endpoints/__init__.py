@@ -1,1 +1,0 @@
-"""The endpoints that manage where reports go, with their log, tests and replays."""

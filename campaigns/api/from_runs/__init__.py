@@ -1,1 +1,0 @@
-"""The endpoints that make something of a run: a list of its people, a correction."""

@@ -1,1 +1,0 @@
-"""The endpoint that explains why a person got a run, or did not."""

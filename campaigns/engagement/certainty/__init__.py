@@ -1,4 +1,0 @@
-"""Statistics: how certain it is that one variant is better. Pure functions.
-
-docs/variants.md names the methods and their sources.
-"""

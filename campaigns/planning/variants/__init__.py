@@ -1,1 +1,0 @@
-"""The variants of a campaign before its launch."""

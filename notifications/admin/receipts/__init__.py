@@ -1,1 +1,0 @@
-"""Receipts and FCM's own figures, as parts of a project's page."""
