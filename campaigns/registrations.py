@@ -22,10 +22,9 @@ from campaigns.webhook_events import texts, write_reports
 from notifications import imports
 from notifications.inbox import reading as inbox
 from notifications.pacing import health
-from notifications.people import device, erased
+from notifications.people import device, erased, person_export
 from notifications.people.consent import record, suppression
 from notifications.people.events import clearing, reading, writing
-from notifications.people.queries import person_export
 from notifications.staff import login_signals  # noqa: F401  # connects Django's signals of sign-ins
 from notifications.tasks import send_reports_on_commit
 from notifications.webhooks import composing, outbox

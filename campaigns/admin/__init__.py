@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from campaigns.admin.attribute.attribute import AttributePage
+from campaigns.admin.attribute import AttributePage
 from campaigns.admin.audience.audience import AudiencePage
 from campaigns.admin.automation.automation import AutomationPage
 from campaigns.admin.campaign.campaign import CampaignPage

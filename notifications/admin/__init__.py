@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from notifications.admin import api_key, audit, contact, device, importing, project, user
-from notifications.admin.consent import suppressions
+from notifications.admin import (
+    api_key,
+    audit,
+    contact,
+    device,
+    importing,
+    project,
+    suppressions,
+    user,
+)
 
 __all__ = [
     "api_key",

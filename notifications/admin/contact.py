@@ -18,8 +18,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 
+from notifications.admin import consent_answers
 from notifications.admin import testers
-from notifications.admin.consent import answers
 from notifications.admin.device import MIN_TAIL, addressed, why
 from notifications.admin.person_attributes import AttributeRows, with_empty_ones
 from notifications.admin.ui.current_project import current_project, filter_by_project
@@ -39,7 +39,7 @@ from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.events.reading import newest_of
 from notifications.people.locking import lock_people_against_erasure
-from notifications.people.queries.person_export import everything
+from notifications.people.person_export import everything
 from notifications.postgres import budget
 from notifications.values.moments import CLOCK, DAY, DAY_AND_CLOCK, local
 from notifications.values.plain import NOTHING, briefly, plainly, spaced
@@ -180,7 +180,7 @@ class ContactPage(Page):
         keep_as_stored(context)  # times cannot be shown in a refused time zone
         if context.get("original"):
             context["profile"] = profile(context["original"])
-            context["said"] = answers.picture(context["original"])
+            context["said"] = consent_answers.picture(context["original"])
         return super().render_change_form(request, context, *args, **kwargs)
 
     def get_urls(self) -> list[Any]:
@@ -218,7 +218,7 @@ class ContactPage(Page):
         permissions=["change"],
         dialog=ask(
             _("What does this person want?"),
-            form=answers.AnswersDialog,
+            form=consent_answers.AnswersDialog,
             text=_(
                 "Enter what they told you. It is recorded in the history with the current time."
             ),
@@ -226,7 +226,7 @@ class ContactPage(Page):
         ),
     )
     def change_consent(
-        self, request: HttpRequest, form: answers.AnswersDialog, object_id: str
+        self, request: HttpRequest, form: consent_answers.AnswersDialog, object_id: str
     ) -> HttpResponse:
         with transaction.atomic():
             changed = form.write(actor(request))

@@ -32,8 +32,8 @@ from notifications.admin.ui.widgets import LineInput
 from notifications.fcm_data import fetching, words
 from notifications.key_check import KeyCheck, check_key
 from notifications.keys import credentials, inbox_secret, sealing
+from notifications.people.device_health import unseen_for
 from notifications.people.project import Project
-from notifications.people.queries.device_health import unseen_for
 from notifications.postgres.budget import TooSlow
 from notifications.values.moments import in_zone
 

@@ -29,13 +29,13 @@ from notifications.api.base.view import ApiView
 from notifications.api.reading import read_person, refuse_types
 from notifications.api.shapes import ContactSerializer, PersonSerializer
 from notifications.api.words import Slugs
+from notifications.people import contact_search
 from notifications.people.attributes import types_of
 from notifications.people.consent.category import slugs_of
 from notifications.people.consent.record import record_answers
 from notifications.people.contact import Contact, validate_attributes
+from notifications.people.contact_search import SearchFilters
 from notifications.people.device import Device
-from notifications.people.queries import contact_search
-from notifications.people.queries.contact_search import SearchFilters
 from notifications.people.registry import TOLD, Person, replace_one, upsert
 from notifications.postgres.budget import TooSlow
 from notifications.staff import audit

@@ -10,9 +10,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from notifications.people import contact_search
 from notifications.people.contact import Contact
 from notifications.people.project import Project
-from notifications.people.queries import contact_search
 from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import make_contact, make_device
 

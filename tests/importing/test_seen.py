@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from campaigns.audiences import reach
 from notifications.people.device import Device
+from notifications.people.device_health import health
 from notifications.people.project import Project
-from notifications.people.queries.device_health import health
 from notifications.people.registry import Address, register_one
 from tests.given.builders import make_contact, make_device, make_project
 from tests.given.importing import bring_in, mapped, reasons, upload

@@ -13,8 +13,8 @@ from campaigns.test_sends.models import DeviceTest, SentTest
 from campaigns.test_sends.sending import LOST_AFTER, PACE_PATIENCE
 from notifications.pacing import gate
 from notifications.pacing.fcm_signals import AnswerCounts
+from notifications.people.person_export import everything
 from notifications.people.project import Project
-from notifications.people.queries.person_export import everything
 from notifications.staff.team import Role
 from tests.admin.desk import Desk
 from tests.given.builders import make_contact, make_template

@@ -31,11 +31,11 @@ from campaigns.texts.template import Template
 from notifications.admin.ui.current_project import current_project
 from notifications.admin.ui.keyset import size_in_words
 from notifications.admin.ui.polling import COMING_BACK, LONGEST_TIMER
+from notifications.people import device_health
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.figures import midnight
 from notifications.people.project import Project
-from notifications.people.queries import device_health
 from notifications.values.moments import in_words, in_zone
 from notifications.values.shares import share, width
 

@@ -16,10 +16,10 @@ from campaigns.figures import sent
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Window
 from campaigns.runs.run import Run
+from notifications.people import device_health
 from notifications.people.consent.suppression import Suppression
 from notifications.people.device import Device
 from notifications.people.project import Project
-from notifications.people.queries import device_health
 from notifications.postgres.budget import TooSlow
 from tests.admin.desk import Desk
 from tests.given.builders import make_contact, make_device, make_people, make_project, make_run

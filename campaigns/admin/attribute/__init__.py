@@ -1,1 +1,0 @@
-"""The pages of attributes: how many people have each, and what uses it."""
