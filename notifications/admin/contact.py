@@ -18,8 +18,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 
-from notifications.admin import consent_answers
-from notifications.admin import testers
+from notifications.admin import consent_answers, testers
 from notifications.admin.device import MIN_TAIL, addressed, why
 from notifications.admin.person_attributes import AttributeRows, with_empty_ones
 from notifications.admin.ui.current_project import current_project, filter_by_project
