@@ -16,6 +16,7 @@ from django.utils.translation import gettext, gettext_noop
 from campaigns.corrections import changing, correcting, handing_on
 from campaigns.corrections.changing import NewText
 from campaigns.engine import first_part, unknowns
+from campaigns.planning import launch as launching
 from campaigns.planning import moving, schedule
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import details, series
@@ -38,7 +39,7 @@ from notifications.staff import audit
 def launch(campaign: Campaign, *, by: str, now: datetime) -> Run:
     """Launch a campaign. Raises Campaign.NotReady or AlreadyLaunched; then nothing has changed."""
     with transaction.atomic():
-        run = campaign.launch(by=by, now=now)
+        run = launching.launch(campaign, by=by, now=now)
         _record(run, by, gettext_noop("launched"))
     return run
 

@@ -51,10 +51,9 @@ from campaigns.launch_check import (
 )
 from campaigns.launch_check.texts_checked import TextsChecked
 from campaigns.launch_check.warnings import Code, LaunchWarning
-from campaigns.planning import campaign_variants, local
+from campaigns.planning import campaign_variants, local, ready
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.campaign_variants import Wording
-from campaigns.planning.intent import ready
 from campaigns.planning.outlook import Look
 from campaigns.planning.repeats.moved_occurrences import Occurrence
 from campaigns.runs.chunk import IN_FLIGHT, SOON, WINDOW

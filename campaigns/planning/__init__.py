@@ -1,1 +1,1 @@
-"""Campaigns, their schedules, and the checks before a launch."""
+"""Campaigns, their schedules and series, and how they are launched."""

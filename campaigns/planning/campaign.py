@@ -16,8 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.audiences.audience import Audience
-from campaigns.planning import campaign_variants, labels, local
-from campaigns.planning.intent import form_problems, launch, ready
+from campaigns.planning import campaign_variants, form_problems, labels, local
 from campaigns.planning.local import Passed, Zoneless
 from campaigns.planning.repeats import cron, moved_occurrences, repeating, rhythm, weekdays
 from campaigns.planning.repeats.cron import Cron
@@ -404,14 +403,6 @@ class Campaign(OfProject):
         if self.schedule_kind == self.Schedule.RECURRING:
             return self.series
         return self.runs.filter(HOLDS).order_by("-id").first()
-
-    def launch(self, *, by: str, now: datetime) -> Run:
-        """Freeze content and policy into a Run. However many clicks arrive, one makes it."""
-        return launch.launch(self, by=by, now=now)
-
-    def problems(self, now: datetime) -> dict[str, str]:
-        """Return what keeps the campaign from being launched now, by field."""
-        return ready.problems(self, now)
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """Delete it with its rehearsals, from which nobody got anything. Raises ProtectedError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -17,6 +17,10 @@ from campaigns.runs.run import Run
 from campaigns.runs.variants import split, variant
 from campaigns.runs.variants.group import LETTERS, MAIN, in_words
 from campaigns.texts.template import Template
+
+if TYPE_CHECKING:
+    from campaigns.planning.campaign import Campaign
+    from campaigns.runs.run import Run
 
 # --- Variant --------------------------------------------------------------------------------------
 
@@ -70,7 +74,7 @@ class Wording:
         return in_words(self.number)
 
 
-def choose(campaign: Any, chosen: Sequence[tuple[Template, int]]) -> bool:
+def choose(campaign: Campaign, chosen: Sequence[tuple[Template, int]]) -> bool:
     """Replace the campaign's variants, B first; return whether that changes anything.
 
     If the process dies here: it has the new variants, or still the old ones.
@@ -90,7 +94,7 @@ def choose(campaign: Any, chosen: Sequence[tuple[Template, int]]) -> bool:
 # --- Launching with variants ----------------------------------------------------------------------
 
 
-def wordings(campaign: Any) -> list[Wording]:
+def wordings(campaign: Campaign) -> list[Wording]:
     """Return all texts of the campaign, the main text first."""
     main = Wording(MAIN, campaign.template, campaign.weight)
     extras = list(campaign.variants.all()) if campaign.pk else []
@@ -98,7 +102,7 @@ def wordings(campaign: Any) -> list[Wording]:
     return [main, *(Wording(extra.number, extra.template, extra.weight) for extra in extras)]
 
 
-def split_of(campaign: Any, devices: int | None = None) -> split.Split:
+def split_of(campaign: Campaign, devices: int | None = None) -> split.Split:
     """Return how a launch now would share out its people, with any seed. `devices`: how many there
     are, if known: in a small audience, the first part is larger than its percent."""
     weights = tuple(wording.weight for wording in wordings(campaign))
@@ -109,8 +113,8 @@ def split_of(campaign: Any, devices: int | None = None) -> split.Split:
     return split.Split(1, weights, campaign.control_percent, held_out, tried=tried)
 
 
-def share_tried(campaign: Any, devices: int | None) -> float:
-    """Return which share of the people who get a text try the variants. Takes a campaign or run."""
+def share_tried(campaign: Campaign | Run, devices: int | None) -> float:
+    """Return which share of the people who get a text try the variants."""
     percent = campaign.first_percent
     if percent is None:
         return 1.0
@@ -120,7 +124,7 @@ def share_tried(campaign: Any, devices: int | None) -> float:
     return first / devices if first else 1.0
 
 
-def unready(campaign: Any) -> dict[str, str]:
+def unready(campaign: Campaign) -> dict[str, str]:
     """Return what is wrong with the first variant that has a problem."""
     template_ids, extras = {campaign.template_id}, wordings(campaign)[1:]
     if campaign.tries_variants and not extras:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from django.db.models import TextChoices
@@ -14,6 +14,9 @@ from campaigns.planning.repeats import repeating
 from campaigns.runs import local_time
 from campaigns.runs.local_time import LocalTime, on_every_clock
 from notifications.values.moments import in_zone
+
+if TYPE_CHECKING:
+    from campaigns.planning.campaign import Campaign
 
 
 class Passed(TextChoices):
@@ -32,7 +35,7 @@ class Zoneless(TextChoices):
     SKIP = "skip", gettext_lazy("They get nothing")
 
 
-def problems(campaign: Any) -> dict[str, str]:
+def problems(campaign: Campaign) -> dict[str, str]:
     """Return why the campaign cannot be sent by local time, by field."""
     if not campaign.local_time:
         return {}
@@ -53,7 +56,7 @@ def problems(campaign: Any) -> dict[str, str]:
     return {}
 
 
-def is_over(campaign: Any, now: datetime) -> bool:
+def is_over(campaign: Campaign, now: datetime) -> bool:
     """Whether its time has passed; with local time, whether it has passed everywhere on earth."""
     if campaign.at is None:
         return False
@@ -63,7 +66,7 @@ def is_over(campaign: Any, now: datetime) -> bool:
     return local_time.last(latest) <= now
 
 
-def begins(campaign: Any, at: datetime) -> datetime:
+def begins(campaign: Campaign, at: datetime) -> datetime:
     """Return when a run for that time begins. With local time, it begins when the first time zone
     on earth reaches that time; with best hours, when it reaches that day."""
     if not campaign.local_time:
@@ -72,7 +75,7 @@ def begins(campaign: Any, at: datetime) -> datetime:
     return local_time.first(earliest)
 
 
-def hour_of(campaign: Any, at: datetime | None) -> dict[str, Any] | None:
+def hour_of(campaign: Campaign, at: datetime | None) -> dict[str, Any] | None:
     """Return the local-time settings that its run for that time keeps; None: all get it at once."""
     if not campaign.local_time or at is None:
         return None
@@ -89,7 +92,7 @@ def hour_of(campaign: Any, at: datetime | None) -> dict[str, Any] | None:
     )
 
 
-def launched_at(campaign: Any, at: datetime | None, begins: datetime) -> LocalTime | None:
+def launched_at(campaign: Campaign, at: datetime | None, begins: datetime) -> LocalTime | None:
     """Return the LocalTime of a run for time `at` that begins at `begins`; None: not local."""
     hour = hour_of(campaign, at)
     if hour is None:
@@ -98,16 +101,16 @@ def launched_at(campaign: Any, at: datetime | None, begins: datetime) -> LocalTi
     return local_time.from_settings(hour, begins=begins, lateness=lateness)
 
 
-def _span(campaign: Any, at: datetime) -> tuple[datetime, datetime]:
+def _span(campaign: Campaign, at: datetime) -> tuple[datetime, datetime]:
     return local_time.span(wall(campaign, at), best_hour=campaign.best_hour)
 
 
-def in_words(campaign: Any, at: datetime, zone: str) -> str:
+def in_words(campaign: Campaign, at: datetime, zone: str) -> str:
     """Return in words when its run for that time is due: by local time, or in this zone."""
     return on_every_clock(wall(campaign, at)) if campaign.local_time else in_zone(at, zone)
 
 
-def wall(campaign: Any, at: datetime) -> datetime:
+def wall(campaign: Campaign, at: datetime) -> datetime:
     """Return what each person's clock shows then. If a clock change skips that time only in the
     campaign's zone, it still counts in all others."""
     wall_time = at.astimezone(ZoneInfo(campaign.timezone)).replace(tzinfo=None)

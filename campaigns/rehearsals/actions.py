@@ -14,9 +14,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from campaigns.planning import campaign_variants
+from campaigns.planning import campaign_variants, ready
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.intent import ready
 from campaigns.runs import chunk, rehearsal
 from campaigns.runs.policy import TIMES
 from campaigns.runs.rehearsal import Rehearsal

@@ -12,9 +12,8 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import get_language, gettext
 
-from campaigns.planning import campaign_variants
+from campaigns.planning import campaign_variants, ready
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.intent import ready
 from campaigns.text_check.text_check import UNDER_WAY, TextCheck
 
 MAX_OF_PROJECT = 3  # campaigns: each text holds a worker for as long as it reads

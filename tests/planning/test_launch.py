@@ -12,6 +12,7 @@ from django.utils import timezone
 from campaigns import control
 from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.launch import launch
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.run import Run
 from notifications.people.project import Project
@@ -41,7 +42,7 @@ def test_two_spellings_of_a_language_saved_long_ago_are_launched_as_they_are(
 ) -> None:
     twice = {"pt-br": {"title": "Oi"}, "pt-BR": {"title": "Olá"}}
     campaign = make_campaign(project, template=make_template(project, locales=twice))
-    run = campaign.launch(by="x", now=timezone.now())
+    run = launch(campaign, by="x", now=timezone.now())
     assert run.content["locales"] == twice
 
 
@@ -169,7 +170,7 @@ def test_what_somebody_saves_while_it_is_launched_is_not_launched_unseen(
     with pytest.raises(Campaign.NotReady, match="It was changed a moment ago"):
         at_once(
             first=lambda: Campaign.objects.filter(pk=campaign.pk).update(**meanwhile),
-            second=lambda: campaign.launch(by="x", now=timezone.now()),
+            second=lambda: launch(campaign, by="x", now=timezone.now()),
         )
     assert not Run.objects.exists()
 
@@ -186,5 +187,5 @@ def test_a_text_saved_while_its_campaign_is_launched_is_not_launched_unseen(
 
     seen = Campaign.objects.select_related("template", "audience").get(pk=campaign.pk)
     with pytest.raises(Campaign.NotReady, match="It was changed a moment ago"):
-        at_once(first=save, second=lambda: seen.launch(by="x", now=timezone.now()))
+        at_once(first=save, second=lambda: launch(seen, by="x", now=timezone.now()))
     assert not Run.objects.exists()

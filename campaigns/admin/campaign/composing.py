@@ -15,7 +15,7 @@ from campaigns.admin.campaign import steps
 from campaigns.admin.campaign import variant_fields as variants
 from campaigns.planning import rhythm_in_words
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.intent.form_problems import STANDS
+from campaigns.planning.form_problems import STANDS
 from campaigns.runs import series
 from campaigns.runs.run import Run
 from notifications.admin.ui.page import page_url

@@ -29,7 +29,7 @@ from campaigns.planning.campaign import (
     MIN_SPREAD,
     Campaign,
 )
-from campaigns.planning.intent.form_problems import of_pace
+from campaigns.planning.form_problems import of_pace
 from campaigns.planning.repeats import (
     days_off,
     holidays,

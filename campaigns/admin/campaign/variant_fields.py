@@ -12,6 +12,7 @@ from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidge
 
 from campaigns.admin.campaign.in_place import InPlace
 from campaigns.planning import campaign_variants
+from campaigns.planning.campaign import Campaign
 from campaigns.planning.campaign_variants import EVEN, LEAST, MOST
 from campaigns.runs.variants.group import LETTERS, in_words
 from campaigns.texts.template import Template
@@ -105,7 +106,7 @@ def chosen(cleaned: dict[str, Any]) -> list[tuple[Template, int]]:
     ]
 
 
-def save(form: Any, campaign: Any) -> None:
+def save(form: Any, campaign: Campaign) -> None:
     campaign_variants.choose(campaign, chosen(form.cleaned_data))
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext as _
+
+if TYPE_CHECKING:
+    from campaigns.planning.campaign import Campaign
 
 MOST = 366
 LONGEST_NAME = 60
@@ -78,7 +81,7 @@ def kept(days: Mapping[date, str]) -> dict[str, str]:
     return {day.isoformat(): name for day, name in sorted(days.items()) if name}
 
 
-def days_off_of(campaign: Any) -> dict[date, str]:
+def days_off_of(campaign: Campaign) -> dict[date, str]:
     """Return the days off in the campaign's columns: what a form put there, or what was saved."""
     names = {date.fromisoformat(day): name for day, name in campaign.holiday_names.items()}
     days = named(campaign.days_off)

@@ -10,12 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext as _
 
 from campaigns.runs import series
 from notifications.values.moments import short
+
+if TYPE_CHECKING:
+    from campaigns.planning.campaign import Campaign
 
 MOST = 100  # moved occurrences that are still to come
 LOOKED_AT = 2_000  # occurrences searched for one
@@ -37,17 +40,17 @@ class Occurrence:
         return self.instant if self.due != self.instant else None
 
 
-def due(campaign: Any, instant: datetime) -> datetime:
+def due(campaign: Campaign, instant: datetime) -> datetime:
     moved = campaign.moved.get(series.name_of(instant))
     return datetime.fromisoformat(moved) if moved else instant
 
 
-def occurrence(campaign: Any, instant: datetime) -> Occurrence:
+def occurrence(campaign: Campaign, instant: datetime) -> Occurrence:
     when = due(campaign, instant)
     return Occurrence(instant, when, campaign.begins(when))
 
 
-def after(campaign: Any, moment: datetime, last: Any) -> Iterator[Occurrence]:
+def after(campaign: Campaign, moment: datetime, last: Any) -> Iterator[Occurrence]:
     """Yield the occurrences due later than `moment`, in order: after a last run, only later ones.
 
     An occurrence moved before it had a run keeps that time here; its run may be moved again since.
@@ -83,7 +86,7 @@ def found(
 
 
 def problem(
-    campaign: Any,
+    campaign: Campaign,
     one: Occurrence,
     to: datetime,
     *,
@@ -110,7 +113,7 @@ def problem(
     return ""
 
 
-def kept(campaign: Any, one: Occurrence, to: datetime, now: datetime) -> dict[str, str]:
+def kept(campaign: Campaign, one: Occurrence, to: datetime, now: datetime) -> dict[str, str]:
     """Return the moved times to save: with this one, without past ones. Raises ValueError."""
     coming = {name: at for name, at in campaign.moved.items() if datetime.fromisoformat(at) > now}
     coming.pop(series.name_of(one.instant), None)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext as _
@@ -16,10 +16,13 @@ from campaigns.planning.repeats import cron, days_off, weekdays
 from campaigns.planning.repeats.cron import Cron
 from campaigns.planning.repeats.rhythm import DAILY, LAST_DAY, MONTHLY, WEEKLY, WORKDAYS, Rhythm
 
+if TYPE_CHECKING:
+    from campaigns.planning.campaign import Campaign
+
 BY_CRON = "cron"
 
 
-def rhythm_of(campaign: Any) -> Rhythm | Cron:
+def rhythm_of(campaign: Campaign) -> Rhythm | Cron:
     if campaign.at is None:
         raise ValueError("A series without a first time.")
     if campaign.repeat == BY_CRON:
@@ -39,7 +42,7 @@ def rhythm_of(campaign: Any) -> Rhythm | Cron:
     )
 
 
-def problems(campaign: Any) -> dict[str, str]:
+def problems(campaign: Campaign) -> dict[str, str]:
     """Return the problems by field. Valid settings are normalized: times to the minute, days in
     order."""
     if campaign.at is None:
@@ -65,7 +68,7 @@ def problems(campaign: Any) -> dict[str, str]:
     )
 
 
-def none_left(campaign: Any, now: datetime) -> dict[str, str]:
+def none_left(campaign: Campaign, now: datetime) -> dict[str, str]:
     """Return why no occurrence is left, by the field that causes it."""
     if campaign.until is not None and campaign.until <= now:
         return {"until": _("Its end has passed. Choose a later one, or none.")}
@@ -97,7 +100,7 @@ def _weekdays_problems(repeat: str, days: str) -> dict[str, str]:
     return {"weekdays": _("Days of the week go with every week, or every few weeks.")}
 
 
-def within_a_day(campaign: Any) -> bool:
+def within_a_day(campaign: Campaign) -> bool:
     """Whether it is sent more than once a day."""
     if campaign.schedule_kind != "recurring" or campaign.repeat != BY_CRON:
         return False
@@ -116,7 +119,7 @@ def days_problems(repeat: str, every: int, on_days: str) -> dict[str, str]:
     return {}
 
 
-def how_often(campaign: Any) -> str:
+def how_often(campaign: Campaign) -> str:
     """Return “Every 2 weeks, by each reader's clock”; empty if it does not repeat."""
     words = _rhythm_in_words(campaign)
     if not (words and campaign.local_time):
@@ -126,7 +129,7 @@ def how_often(campaign: Any) -> str:
     return _("%(repeats)s, by each reader's clock") % {"repeats": words}
 
 
-def with_days_off(said: str, campaign: Any) -> str:
+def with_days_off(said: str, campaign: Campaign) -> str:
     """Add how many of its times fall on days off."""
     off = days_off.parse(campaign.days_off) if said else frozenset()
     if not off:
@@ -150,7 +153,7 @@ def _goes_on(rhythm: Rhythm | Cron, day: date, zone: str) -> bool:
     return next_time is not None and next_time.astimezone(place).date() == day
 
 
-def _rhythm_in_words(campaign: Any) -> str:
+def _rhythm_in_words(campaign: Campaign) -> str:
     if campaign.on_days == WORKDAYS:
         return _("Every day from Monday to Friday")
     if campaign.repeat == BY_CRON:

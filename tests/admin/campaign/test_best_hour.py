@@ -15,6 +15,7 @@ from campaigns import control
 from campaigns.engine import engine
 from campaigns.forecast.sizes import Sizes
 from campaigns.forecast.solver.rules import PersonKind
+from campaigns.planning import ready
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import best_hour
 from campaigns.runs.run import Run
@@ -166,8 +167,8 @@ def test_a_day_that_is_over_for_everybody_cannot_be_launched(seoul: Project) -> 
     reads(seoul, 23, "Etc/GMT+12")
     campaign = by_best_hours(seoul)
     last = datetime(2031, 5, 8, 11, tzinfo=UTC)  # 23:00 on the 7th in the last zone
-    assert campaign.problems(last - timedelta(minutes=1)) == {}
-    assert "This time has passed" in campaign.problems(last)["at"]
+    assert ready.problems(campaign, last - timedelta(minutes=1)) == {}
+    assert "This time has passed" in ready.problems(campaign, last)["at"]
 
 
 def launched(project: Project) -> Run:

@@ -13,8 +13,8 @@ def _looks_then_launches() -> None:
     """Whether it was launched is asked before, not refused by the rows: each click has its own."""
     from uuid import uuid4
 
+    from campaigns.planning import launch
     from campaigns.planning.campaign import Campaign
-    from campaigns.planning.intent import launch
     from campaigns.runs.run import Run
 
     freeze = launch.make_run

@@ -8,7 +8,8 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from campaigns.planning import campaign_variants, local
+from campaigns.planning import campaign_variants, local, ready
+from campaigns.planning.campaign import Campaign
 from campaigns.runs import series
 from campaigns.runs.policy import TIMES
 from campaigns.runs.run import Run
@@ -16,23 +17,24 @@ from campaigns.runs.series import ONCE
 from campaigns.runs.variants import split
 
 
-def launch(campaign: Any, *, by: str, now: datetime) -> Run:
+def launch(campaign: Campaign, *, by: str, now: datetime) -> Run:
+    """Freeze content and policy into a Run. Raises Campaign.NotReady or AlreadyLaunched."""
     _refuse_a_second_series(campaign)
-    if problems := campaign.problems(now):
-        raise campaign.NotReady(problems)
+    if problems := ready.problems(campaign, now):
+        raise Campaign.NotReady(problems)
     try:
         with transaction.atomic():
-            _refuse_what_changed_meanwhile(campaign, type(campaign).locked(campaign.pk))
+            _refuse_what_changed_meanwhile(campaign, Campaign.locked(campaign.pk))
             _refuse_a_second_series(campaign)
             return make_run(campaign, by, now)
     except IntegrityError as error:
         run = campaign.current_run()
         if run is None:
             raise
-        raise campaign.AlreadyLaunched(run) from error
+        raise Campaign.AlreadyLaunched(run) from error
 
 
-def make_run(campaign: Any, by: str, now: datetime) -> Run:
+def make_run(campaign: Campaign, by: str, now: datetime) -> Run:
     """Create the run with frozen content and policy."""
     repeats = campaign.schedule_kind == campaign.Schedule.RECURRING
     first = campaign.following(now) if repeats else None
@@ -58,15 +60,15 @@ def make_run(campaign: Any, by: str, now: datetime) -> Run:
     return run
 
 
-def _refuse_what_changed_meanwhile(campaign: Any, locked: Any) -> None:
+def _refuse_what_changed_meanwhile(campaign: Campaign, locked: Campaign) -> None:
     """Raise NotReady if the campaign was changed since it was checked: what was checked is what
     is sent."""
     if _launch_inputs(campaign) != _launch_inputs(locked):
         text = _("It was changed a moment ago. Check it again, then launch it.")
-        raise campaign.NotReady({"campaign": text})
+        raise Campaign.NotReady({"campaign": text})
 
 
-def _launch_inputs(campaign: Any) -> tuple[Any, ...]:
+def _launch_inputs(campaign: Campaign) -> tuple[Any, ...]:
     """Return everything that a launch depends on."""
     when = [getattr(campaign, name) for name in TIMES]
     texts = [
@@ -77,8 +79,8 @@ def _launch_inputs(campaign: Any) -> tuple[Any, ...]:
     return (*who_and_what, campaign.policy, when, campaign.archived_at is None)
 
 
-def _refuse_a_second_series(campaign: Any) -> None:
+def _refuse_a_second_series(campaign: Campaign) -> None:
     """Raise AlreadyLaunched if the series exists. The unique key would allow a second series that
     begins with another occurrence."""
     if campaign.schedule_kind == campaign.Schedule.RECURRING and (run := campaign.series):
-        raise campaign.AlreadyLaunched(run)
+        raise Campaign.AlreadyLaunched(run)

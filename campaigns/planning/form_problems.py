@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -19,6 +19,9 @@ from notifications.fcm import rules
 from notifications.people.retention import days_of
 from notifications.values.moments import in_words
 
+if TYPE_CHECKING:
+    from campaigns.planning.campaign import Campaign
+
 # An edit does not move what a launch froze. A person who may launch stops the series first.
 STANDS = gettext_lazy("It already repeats. Stop it first, then change its times.")
 MOVE_IT = gettext_lazy(
@@ -32,7 +35,7 @@ END_IT = gettext_lazy(
 ENDED = gettext_lazy("Its series has ended. Duplicate the campaign to start another.")
 
 
-def problems(campaign: Any) -> dict[str, str]:
+def problems(campaign: Campaign) -> dict[str, str]:
     errors: dict[str, str] = {}
     if campaign.schedule_kind == campaign.Schedule.AT and campaign.at is None:
         errors["at"] = _("Choose a time, or launch it now.")
@@ -45,7 +48,7 @@ def problems(campaign: Any) -> dict[str, str]:
     return errors
 
 
-def when_changed(campaign: Any) -> set[str]:
+def when_changed(campaign: Campaign) -> set[str]:
     """Return the time fields that changed since it was saved. While it is sent now, none counts:
     its other time fields are leftovers."""
     saved = type(campaign).objects.values_list(*TIMES).get(pk=campaign.pk)
@@ -55,7 +58,7 @@ def when_changed(campaign: Any) -> set[str]:
     return set() if still_at_once and "schedule_kind" not in changed else changed
 
 
-def _when_is_held(campaign: Any) -> dict[str, str]:
+def _when_is_held(campaign: Campaign) -> dict[str, str]:
     """Refuse a new time while a series or an unfinished run exists: these keep the time for which
     they were launched, whatever the campaign says."""
     if not campaign.pk or not (changed := when_changed(campaign)):
@@ -70,7 +73,7 @@ def _when_is_held(campaign: Any) -> dict[str, str]:
     return {"schedule_kind" if "schedule_kind" in changed else "at": text % {"number": run.pk}}
 
 
-def _of_other_projects(campaign: Any) -> dict[str, str]:
+def _of_other_projects(campaign: Campaign) -> dict[str, str]:
     """Refuse an audience, template or category of another project."""
     words = {
         "audience": _("There is no such audience in this project."),
@@ -86,12 +89,12 @@ def _of_other_projects(campaign: Any) -> dict[str, str]:
     return {name: words[name] for name in foreign}
 
 
-def of_pace(campaign: Any) -> dict[str, str]:
+def of_pace(campaign: Campaign) -> dict[str, str]:
     """Return why its times allow no spread or no first part, by field."""
     return _too_late(campaign) | local.problems(campaign)
 
 
-def _too_late(campaign: Any) -> dict[str, str]:
+def _too_late(campaign: Campaign) -> dict[str, str]:
     """Limit the wait and the spread: the last people must get it before it expires."""
     most, errors = campaign.ttl_seconds // 2, {}
     words = {"most": in_words(most)}
@@ -104,7 +107,7 @@ def _too_late(campaign: Any) -> dict[str, str]:
     return errors
 
 
-def _of_the_winner(campaign: Any) -> dict[str, str]:
+def _of_the_winner(campaign: Campaign) -> dict[str, str]:
     if campaign.tries_variants and campaign.first_percent is None:
         return {"winner_by": _("Say above how many percent try the variants.")}
     if campaign.winner_by == Run.WinnerBy.GOAL and not campaign.goal_event:
@@ -112,7 +115,7 @@ def _of_the_winner(campaign: Any) -> dict[str, str]:
     return chosen_too_late(campaign)
 
 
-def chosen_too_late(campaign: Any) -> dict[str, str]:
+def chosen_too_late(campaign: Campaign) -> dict[str, str]:
     """Refuse a wait that is longer than events are kept: without them, another variant may win."""
     days = days_of(campaign.project_id, "events")
     if days is None or not kept_for_goals.chooses_too_late(campaign, days):

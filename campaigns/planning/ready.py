@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.engagement.opening import load_open_rate
-from campaigns.planning import campaign_variants, local, outlook
-from campaigns.planning.intent import form_problems
+from campaigns.planning import campaign_variants, form_problems, local, outlook
+from campaigns.planning.campaign import Campaign
 from campaigns.planning.outlook import Look
 from campaigns.planning.repeats import repeating
 from campaigns.texts.rendering import Renderer
@@ -24,13 +23,14 @@ UNKNOWN_OPENS = gettext_lazy(
 )
 
 
-def problems(campaign: Any, now: datetime) -> dict[str, str]:
+def problems(campaign: Campaign, now: datetime) -> dict[str, str]:
+    """What keeps the campaign from being launched now, by field."""
     if errors := unready(campaign, now):
         return errors
     return hopeless(campaign, look(campaign)) or hopeless_variants(campaign)
 
 
-def unready(campaign: Any, now: datetime) -> dict[str, str]:
+def unready(campaign: Campaign, now: datetime) -> dict[str, str]:
     """Return the problems that can be found without a look at people, by field."""
     errors: dict[str, str] = {}
     if campaign.archived_at is not None:
@@ -54,7 +54,7 @@ def unready(campaign: Any, now: datetime) -> dict[str, str]:
     return errors | campaign_variants.unready(campaign)
 
 
-def hopeless(campaign: Any, look: Look, template: Template | None = None) -> dict[str, str]:
+def hopeless(campaign: Campaign, look: Look, template: Template | None = None) -> dict[str, str]:
     if not look.hopeless:
         return {}
     text = _("%(template)s: FCM would reject it for every person checked. %(detail)s")
@@ -62,7 +62,7 @@ def hopeless(campaign: Any, look: Look, template: Template | None = None) -> dic
     return {"template": text % words}
 
 
-def hopeless_variants(campaign: Any) -> dict[str, str]:
+def hopeless_variants(campaign: Campaign) -> dict[str, str]:
     """Return the first variant that FCM would reject for every person checked."""
     for wording in campaign_variants.wordings(campaign)[1:]:
         if errors := hopeless(campaign, look(campaign, wording.template), wording.template):
@@ -70,7 +70,7 @@ def hopeless_variants(campaign: Any) -> dict[str, str]:
     return {}
 
 
-def look(campaign: Any, template: Template | None = None) -> Look:
+def look(campaign: Campaign, template: Template | None = None) -> Look:
     """Render the text for the people whose message is likely to be the longest."""
     content = (template or campaign.template).frozen()
     renderer = Renderer.for_project(

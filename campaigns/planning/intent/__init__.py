@@ -1,1 +1,0 @@
-"""From a draft to a run: form checks, launch checks, and the launch itself."""
