@@ -18,7 +18,7 @@ from campaigns.runs.caps import counted
 from campaigns.runs.messages import person_data as messages_of_person
 from campaigns.test_sends import retention as test_retention
 from campaigns.triggers import retention
-from campaigns.webhook_events import texts, write_reports
+from campaigns.webhooks import texts, write_reports
 from notifications import imports
 from notifications.inbox import reading as inbox
 from notifications.pacing import health

@@ -7,11 +7,11 @@ from campaigns.admin.audience.audience import AudiencePage
 from campaigns.admin.automation.automation import AutomationPage
 from campaigns.admin.campaign.campaign import CampaignPage
 from campaigns.admin.category import CategoryPage
-from campaigns.admin.endpoint.endpoint import EndpointPage
 from campaigns.admin.image import ImagePage
 from campaigns.admin.run.run import RunPage
 from campaigns.admin.snippet import SnippetPage
 from campaigns.admin.template.template import TemplatePage
+from campaigns.webhooks.pages import EndpointPage
 
 __all__ = [
     "AttributePage", "AudiencePage", "AutomationPage", "CampaignPage", "CategoryPage",

@@ -14,7 +14,7 @@ from campaigns.alerts.events import alert_data
 from campaigns.alerts.models import Alert, Kind
 from campaigns.results.next_step import NEXT_STEP
 from campaigns.runs.messages.outcome import GOES_ON_BY_ITSELF
-from campaigns.webhook_events.texts import why
+from campaigns.webhooks.texts import why
 from notifications.staff.actors import who
 from notifications.values.moments import in_words, in_zone
 from notifications.values.shares import share

@@ -11,7 +11,6 @@ from campaigns.api import (
     check,
     corrections,
     deliveries,
-    endpoints,
     lists,
     quota,
     runs,
@@ -30,6 +29,7 @@ from campaigns.api.results import breakdown, funnel, revisions, variants
 from campaigns.rehearsals import api as rehearsals
 from campaigns.test_sends import api as test_sends
 from campaigns.verbs import VERBS
+from campaigns.webhooks import api as endpoints
 
 urlpatterns = [
     path("alerts", alerts.Alerts.as_view()),

@@ -10,7 +10,7 @@ from django.conf import LazySettings
 from django.core import mail
 from django.utils import timezone
 
-from campaigns.webhook_events.texts import WORDS
+from campaigns.webhooks.texts import WORDS
 from notifications.webhooks import composing, unpacking
 from notifications.webhooks.call import Call
 from notifications.webhooks.endpoint import Endpoint

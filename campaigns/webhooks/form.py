@@ -20,7 +20,7 @@ from unfold.widgets import (
 )
 
 from campaigns.planning.campaign import Campaign
-from campaigns.webhook_events import endpoint_checks
+from campaigns.webhooks import endpoint_checks
 from notifications.admin.ui.dialogs import Dialog
 from notifications.admin.ui.unfolded import ModelForm
 from notifications.webhooks.endpoint import Endpoint

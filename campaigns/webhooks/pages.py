@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from unfold.enums import ActionVariant
 
-from campaigns.admin.endpoint import call_log
-from campaigns.admin.endpoint.form import EndpointForm, NewSecretDialog
+from campaigns.webhooks import call_log
+from campaigns.webhooks.form import EndpointForm, NewSecretDialog
 from notifications.admin.ui.dialogs import Dialog, FinalDialog, ask, done, refused
 from notifications.admin.ui.page import Page, page_url
 from notifications.admin.ui.unfolded import action, display

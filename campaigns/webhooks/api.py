@@ -16,7 +16,7 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from campaigns.webhook_events import endpoint_checks
+from campaigns.webhooks import endpoint_checks
 from notifications.api.base import pages
 from notifications.api.base.fields import CountedList, Nothing, StrictSerializer
 from notifications.api.base.idempotency import OneTimeResponse, idempotent

@@ -1,1 +1,0 @@
-"""The pages of endpoints for reports: their log, tests and replays."""
