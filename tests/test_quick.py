@@ -15,7 +15,7 @@ from tests.quick import ROOT, TESTS, Map, Unit, is_test, mirror, split, units
     ("file", "folder"),
     [
         ("campaigns/audiences/rules.py", "audiences"),
-        ("campaigns/admin/audience/builder.py", "admin/audience"),
+        ("campaigns/audiences/pages/builder.py", "admin/audience"),
         ("templates/admin/campaigns/audience/change_form.html", "admin/audience"),
         ("config/stack/servers/postgres.py", "stack"),
         ("config/boot/address.py", "config"),

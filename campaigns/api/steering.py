@@ -14,12 +14,12 @@ from rest_framework.response import Response
 from campaigns import tasks
 from campaigns.api import schedules
 from campaigns.api.runs import RunSerializer, possible
-from campaigns.api.templates import Languages, Text
 from campaigns.corrections.changing import NewText
 from campaigns.planning.moving import MovedMeanwhile, WrongTime
 from campaigns.runs.policy import BY_FIELD, MAX_RATE
 from campaigns.runs.run import Run
 from campaigns.runs.variants.group import LETTERS, MAIN, NUMBERS
+from campaigns.texts.api.templates import Languages, Text
 from campaigns.texts.content import TEXTS
 from campaigns.verbs import CHANGE_RATE, CHANGE_TEXT, GO_ON, MOVE, Verb
 from notifications.api.base.fields import Nothing, StrictSerializer

@@ -4,30 +4,27 @@ from django.urls import path
 
 from campaigns.alerts import api as alerts
 from campaigns.api import (
-    audiences,
-    automations,
     backpressure,
     campaigns,
     check,
     corrections,
     deliveries,
-    lists,
-    quota,
     runs,
     schedules,
-    snippets,
     steering,
-    templates,
-    text_checks,
-    translations,
-    why,
 )
-from campaigns.api import run_lists as lists_of_runs
 from campaigns.api.messages import messages
 from campaigns.api.receipts import receipts
 from campaigns.api.results import breakdown, funnel, revisions, variants
+from campaigns.audiences.api import audiences, lists
+from campaigns.audiences.api import run_lists as lists_of_runs
+from campaigns.forecast import api as quota
 from campaigns.rehearsals import api as rehearsals
+from campaigns.results.why import api as why
 from campaigns.test_sends import api as test_sends
+from campaigns.text_check import api as text_checks
+from campaigns.texts.api import snippets, templates, translations
+from campaigns.triggers import api as automations
 from campaigns.verbs import VERBS
 from campaigns.webhooks import api as endpoints
 

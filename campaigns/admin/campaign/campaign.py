@@ -28,13 +28,13 @@ from campaigns.admin.campaign.launch import LaunchDialog
 from campaigns.admin.campaign.panels import Panels
 from campaigns.admin.copying import copied, copying
 from campaigns.admin.run.states import STATE_COLOURS
-from campaigns.admin.text_check_card import Card
 from campaigns.planning.campaign import Campaign
 from campaigns.rehearsals import actions as rehearsal_actions
 from campaigns.rehearsals.dialog import RehearseDialog
 from campaigns.rehearsals.pages import latest_rehearsals, rehearsal_url
 from campaigns.runs import series, sums
 from campaigns.runs.run import Run
+from campaigns.text_check.pages import Card
 from campaigns.texts.template import Template
 from notifications.admin.ui.dialogs import Dialog, ask, done, refused
 from notifications.admin.ui.page import Page, actor, keep_as_stored, page_url

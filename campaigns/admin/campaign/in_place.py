@@ -14,13 +14,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
-from campaigns.admin.audience.audience_preview import problems
-from campaigns.admin.audience.form import AudienceForm
-from campaigns.admin.template.form import COUNTED
 from campaigns.audiences.audience import Audience
+from campaigns.audiences.pages.audience_preview import problems
+from campaigns.audiences.pages.form import AudienceForm
 from campaigns.audiences.rules import everyone
 from campaigns.planning.campaign import Campaign
 from campaigns.texts.content import TEXTS
+from campaigns.texts.pages.form import COUNTED
 from campaigns.texts.template import Template
 from campaigns.texts.writing import pictures
 from notifications.admin.ui.unfolded import ModelAdmin, ModelForm

@@ -20,7 +20,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import trigger_client_event
 
-from campaigns.admin.audience.audience_preview import problems
 from campaigns.admin.calendar import span as calendar_span
 from campaigns.admin.campaign import forecast_chart as chart
 from campaigns.admin.campaign import form, left_out, schedule_preview
@@ -29,6 +28,7 @@ from campaigns.admin.campaign.in_place import MAKE
 from campaigns.admin.run.deliveries import number
 from campaigns.audiences import reach
 from campaigns.audiences.audience import Audience, validate_rules
+from campaigns.audiences.pages.audience_preview import problems
 from campaigns.audiences.selection import sample
 from campaigns.audiences.words import sentence
 from campaigns.engagement import goal_in_words

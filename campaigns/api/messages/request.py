@@ -17,10 +17,10 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from campaigns.api.templates import Buttons, Languages, Options, Texts
 from campaigns.runs.messages.day import LONGEST
 from campaigns.runs.messages.many import AT_ONCE
 from campaigns.runs.run import Run
+from campaigns.texts.api.templates import Buttons, Languages, Options, Texts
 from campaigns.texts.snippets import usage
 from campaigns.texts.template import Template
 from notifications.api.base.fields import (

@@ -10,11 +10,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from campaigns.api.templates import Languages, Options, Texts
 from campaigns.runs.revisions import shares
 from campaigns.runs.revisions.revision import FIRST, texts_of
 from campaigns.runs.run import Run
 from campaigns.runs.variants.group import MAIN, name_of
+from campaigns.texts.api.templates import Languages, Options, Texts
 from campaigns.texts.content import TEXTS
 from notifications.api.base import pages
 from notifications.api.base.view import ApiView

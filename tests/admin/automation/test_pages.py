@@ -256,7 +256,7 @@ def test_each_count_leads_to_the_list_of_what_it_counts(
 def test_older_events_are_a_page_further_and_another_projects_are_not_shown(
     desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("campaigns.admin.automation.events.PAGE", 1)
+    monkeypatch.setattr("campaigns.triggers.pages.events.PAGE", 1)
     automation = make_automation(project)
     for name in ("carol", "bob"):
         make_contact(project, external_id=name)

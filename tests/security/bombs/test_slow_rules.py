@@ -7,11 +7,11 @@ from django.db import connection
 from django.urls import reverse
 from pytest import MonkeyPatch
 
-from campaigns.admin.audience import audience_preview
-from campaigns.api import audiences
 from campaigns.audiences import estimating, reach, selection, vocabulary, why
+from campaigns.audiences.api import audiences
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.behavior.kind import Sql
+from campaigns.audiences.pages import audience_preview
 from campaigns.audiences.selection import joined
 from campaigns.launch_check import samples
 from campaigns.planning import outlook

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from campaigns.admin.template.revisions import Revisions, history
 from campaigns.texts import revision
 from campaigns.texts.comparison import changes
+from campaigns.texts.pages.revisions import Revisions, history
 from campaigns.texts.writing.field_labels import shown
 from notifications.admin.ui.keyset import row_id
 from notifications.admin.ui.page import Page, actor

@@ -9,11 +9,11 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from campaigns.admin.automation.review import end_in_words
 from campaigns.runs import reasons
 from campaigns.runs.ledger import Delivery
 from campaigns.triggers import automation_counts
 from campaigns.triggers.automation import Automation
+from campaigns.triggers.pages.review import end_in_words
 from campaigns.triggers.trigger import NotSent, Trigger
 from notifications.people.contact import Contact
 

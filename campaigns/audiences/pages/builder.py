@@ -9,10 +9,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns.admin.audience import builder_kinds
 from campaigns.audiences import vocabulary
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.bounds import MAX_DEPTH
+from campaigns.audiences.pages import builder_kinds
 from campaigns.audiences.rules import ATTRIBUTE_OPS, FIELDS, OPERATORS
 from campaigns.audiences.words import label_of
 from notifications.admin.ui.widgets import CodeArea

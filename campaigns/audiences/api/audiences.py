@@ -15,9 +15,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from campaigns.api.check import WarningSerializer
-from campaigns.api.lists import CALLED
-from campaigns.api.trees import ExplainedField, RulesField
 from campaigns.audiences import reach, rules, why
+from campaigns.audiences.api.lists import CALLED
+from campaigns.audiences.api.trees import ExplainedField, RulesField
 from campaigns.audiences.audience import Audience, Member, validate_rules
 from campaigns.launch_check import warnings
 from notifications.api.base import pages, query

@@ -19,16 +19,16 @@ from django.views.decorators.http import require_POST
 
 from campaigns.admin import used_by
 from campaigns.admin.copying import copied, copying
-from campaigns.admin.template.form import TemplateForm, as_posted, unsaved
-from campaigns.admin.template.languages import Translations
-from campaigns.admin.template.list import LANGUAGES_SHOWN, LETTERS_SHOWN, TemplateList
-from campaigns.admin.template.text_page import TextPage
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.campaign_variants import Variant
 from campaigns.test_sends import pages as test_sends
 from campaigns.test_sends.create import TextToTest, text_of_template
 from campaigns.texts import preview, revision
 from campaigns.texts.content import languages_of
+from campaigns.texts.pages.form import TemplateForm, as_posted, unsaved
+from campaigns.texts.pages.languages import Translations
+from campaigns.texts.pages.list import LANGUAGES_SHOWN, LETTERS_SHOWN, TemplateList
+from campaigns.texts.pages.text_page import TextPage
 from campaigns.texts.template import Template
 from campaigns.texts.writing import insertable, pictures
 from campaigns.texts.writing.problems import found

@@ -12,9 +12,9 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 
-from campaigns.admin.template.concurrent_edit import who
 from campaigns.texts import revision
 from campaigns.texts.comparison import Change, changes
+from campaigns.texts.pages.concurrent_edit import who
 from campaigns.texts.revision import Revision
 from campaigns.texts.writing.field_labels import place, shown
 from notifications.admin.ui.keyset import row_id

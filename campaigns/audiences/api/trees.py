@@ -25,7 +25,7 @@ class Rules(serializers.Serializer[Any]):
     6 levels; 1,000 values a rule.
     """
 
-    itself = "campaigns.api.trees.Rules"
+    itself = "campaigns.audiences.api.trees.Rules"
     may_lack = frozenset({"all", "any", "not", "field", "op", "value", "seen"})
 
     def get_fields(self) -> dict[str, Any]:
@@ -43,7 +43,7 @@ class Rules(serializers.Serializer[Any]):
 class ExplainedRules(Rules):
     """The same tree; each node says whether it matches the person."""
 
-    itself = "campaigns.api.trees.ExplainedRules"
+    itself = "campaigns.audiences.api.trees.ExplainedRules"
 
     def get_fields(self) -> dict[str, Any]:
         return {

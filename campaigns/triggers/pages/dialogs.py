@@ -8,8 +8,8 @@ from django import forms
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 
-from campaigns.admin.automation import review
 from campaigns.triggers.automation import MEANT, Automation
+from campaigns.triggers.pages import review
 from notifications.admin.ui.dialogs import Dialog, FinalDialog
 from notifications.values import row_versions
 

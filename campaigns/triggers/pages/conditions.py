@@ -11,8 +11,8 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from unfold.widgets import INPUT_CLASSES, SELECT_CLASSES
 
-from campaigns.admin.audience.builder_kinds import CONDITIONS
 from campaigns.audiences.behavior.event import MANY, MAX_CONDITIONS, where_problem
+from campaigns.audiences.pages.builder_kinds import CONDITIONS
 
 PARTS = ("property", "op", "value")
 WITHOUT_VALUE = ("exists", "not_exists")

@@ -11,7 +11,7 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from campaigns.api.trees import ExplainedField
+from campaigns.audiences.api.trees import ExplainedField
 from campaigns.engagement.receipt import Event
 from campaigns.results.why.current_state import Fate, Now, Seen
 from campaigns.results.why.rows import Row

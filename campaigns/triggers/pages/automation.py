@@ -17,17 +17,17 @@ from django.views.decorators.http import require_POST
 from unfold.enums import ActionVariant
 
 from campaigns import control
-from campaigns.admin.automation import events, review
-from campaigns.admin.automation.dialogs import (
+from campaigns.triggers import automation_counts
+from campaigns.triggers.automation import Automation
+from campaigns.triggers.automation_texts import sentence
+from campaigns.triggers.pages import events, review
+from campaigns.triggers.pages.dialogs import (
     ArchiveDialog,
     AutomationDialog,
     PauseDialog,
     TurnOnDialog,
 )
-from campaigns.admin.automation.form import AutomationForm
-from campaigns.triggers import automation_counts
-from campaigns.triggers.automation import Automation
-from campaigns.triggers.automation_texts import sentence
+from campaigns.triggers.pages.form import AutomationForm
 from notifications.admin.ui.current_project import current_project, named
 from notifications.admin.ui.dialogs import ask, done, refused
 from notifications.admin.ui.keyset import PlainChangeList

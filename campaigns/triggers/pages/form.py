@@ -8,10 +8,10 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns.admin.automation.conditions import ConditionsField
 from campaigns.texts.template import Template
 from campaigns.triggers.automation import A_DAY, LONGEST_DELAY, LONGEST_WINDOW, MEANT, Automation
 from campaigns.triggers.automation_texts import sentence
+from campaigns.triggers.pages.conditions import ConditionsField
 from notifications.admin.ui.duration_field import DurationText
 from notifications.admin.ui.unfolded import ModelForm
 from notifications.admin.ui.widgets import LineInput

@@ -18,15 +18,15 @@ from django.views.decorators.http import require_GET, require_POST
 
 from campaigns import tasks
 from campaigns.admin import used_by
-from campaigns.admin.audience import audience_preview, builder, builder_kinds
-from campaigns.admin.audience.form import AudienceForm, last_saved
-from campaigns.admin.audience.list import AudienceList
-from campaigns.admin.audience.of_import import of_import_view
 from campaigns.admin.copying import copied, copying
 from campaigns.audiences import membership
 from campaigns.audiences.audience import Audience, Member
 from campaigns.audiences.behavior.kinds import KINDS
 from campaigns.audiences.lists import filling
+from campaigns.audiences.pages import audience_preview, builder, builder_kinds
+from campaigns.audiences.pages.form import AudienceForm, last_saved
+from campaigns.audiences.pages.list import AudienceList
+from campaigns.audiences.pages.of_import import of_import_view
 from campaigns.audiences.rules import is_field
 from campaigns.audiences.words import broken, sentence
 from campaigns.planning.campaign import Campaign

@@ -18,11 +18,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST
 
-from campaigns.admin.template.form import COUNTED, TextForm
-from campaigns.admin.template.text_page import TextPage
-from campaigns.admin.template.widgets import Languages, Line
 from campaigns.planning import snippet_users
 from campaigns.texts import preview
+from campaigns.texts.pages.form import COUNTED, TextForm
+from campaigns.texts.pages.text_page import TextPage
+from campaigns.texts.pages.widgets import Languages, Line
 from campaigns.texts.snippets.snippet import Snippet
 from campaigns.texts.writing.problems import found
 from notifications.admin.ui.current_project import named

@@ -9,11 +9,11 @@ from django.core.exceptions import NON_FIELD_ERRORS
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from campaigns.admin.template import concurrent_edit
-from campaigns.admin.template.concurrent_edit import TextMeanwhile
-from campaigns.admin.template.widgets import Buttons, Languages, Pairs, PlatformOptions
 from campaigns.texts import revision
 from campaigns.texts.content import TEXTS
+from campaigns.texts.pages import concurrent_edit
+from campaigns.texts.pages.concurrent_edit import TextMeanwhile
+from campaigns.texts.pages.widgets import Buttons, Languages, Pairs, PlatformOptions
 from campaigns.texts.template import Template
 from campaigns.texts.writing import pictures
 from notifications.admin.ui.json_field import JSONText

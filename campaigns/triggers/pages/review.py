@@ -6,12 +6,12 @@ from typing import Any
 
 from django.utils import timezone
 
-from campaigns.admin.automation.form import AutomationForm
 from campaigns.runs import reasons
 from campaigns.runs.ledger import Delivery
 from campaigns.texts import preview
 from campaigns.triggers import automation_counts, automation_texts, backtest, readers
 from campaigns.triggers.automation import Automation
+from campaigns.triggers.pages.form import AutomationForm
 from campaigns.triggers.trigger import NotSent
 from notifications.people.events import reading
 from notifications.people.project import Project

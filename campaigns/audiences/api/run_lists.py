@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from campaigns import tasks
-from campaigns.api.lists import PLAIN_NAME, ListSerializer
+from campaigns.audiences.api.lists import PLAIN_NAME, ListSerializer
 from campaigns.audiences.lists import filling, run_lists
 from campaigns.runs.run import Run
 from notifications.api.base.fields import StrictSerializer

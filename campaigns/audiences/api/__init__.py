@@ -1,0 +1,1 @@
+"""The API of audiences, lists, and the rules behind them."""
