@@ -302,7 +302,7 @@ SPECTACULAR_SETTINGS = {
         "OnUnknown": "campaigns.runs.run.Run.OnUnknown",
         "PaceLimit": "notifications.pacing.gate.Limit",
         "Reason": "campaigns.runs.reasons.Reason",
-        "RunVerb": "campaigns.api.runs.PATHS",
+        "RunVerb": "campaigns.runs.api.runs.PATHS",
         "ReceiptEvent": "campaigns.engagement.receipt.BY_NAME",
         "FirstPartBound": "campaigns.canary.judgement.Missed",
         "FirstPartDecision": "campaigns.canary.first_part.FirstPart.Decision",

@@ -8,13 +8,13 @@ from django.views.generic import RedirectView
 from django.views.i18n import set_language
 from drf_spectacular.views import SpectacularSwaggerSplitView
 
-from campaigns.admin.calendar import quota_planner as quota
-from campaigns.admin.message import pages as messages
 from campaigns.admin.overview import overview
 from campaigns.alerts import pages as alerts
-from campaigns.api.receipts.receipts import links_elsewhere
 from campaigns.demo import pages as demo
+from campaigns.engagement.api import links_elsewhere
+from campaigns.planning.pages.calendar import quota_planner as quota
 from campaigns.rehearsals import pages as rehearsals
+from campaigns.runs.messages.pages import pages as messages
 from config.middleware import projects
 from config.pages import downtime, navigation, operations, retention, search
 from notifications.admin import own_password

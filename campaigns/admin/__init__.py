@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from campaigns.admin.attribute import AttributePage
-from campaigns.admin.campaign.campaign import CampaignPage
 from campaigns.admin.category import CategoryPage
-from campaigns.admin.run.run import RunPage
 from campaigns.audiences.pages.audience import AudiencePage
+from campaigns.planning.pages.campaign import CampaignPage
+from campaigns.runs.pages.run import RunPage
 from campaigns.texts.pages.image import ImagePage
 from campaigns.texts.pages.snippet import SnippetPage
 from campaigns.texts.pages.template import TemplatePage

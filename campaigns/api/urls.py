@@ -3,24 +3,18 @@ from __future__ import annotations
 from django.urls import path
 
 from campaigns.alerts import api as alerts
-from campaigns.api import (
-    backpressure,
-    campaigns,
-    check,
-    corrections,
-    deliveries,
-    runs,
-    schedules,
-    steering,
-)
-from campaigns.api.messages import messages
-from campaigns.api.receipts import receipts
-from campaigns.api.results import breakdown, funnel, revisions, variants
+from campaigns.api import backpressure
 from campaigns.audiences.api import audiences, lists
 from campaigns.audiences.api import run_lists as lists_of_runs
+from campaigns.corrections import api as corrections
+from campaigns.engagement import api as receipts
 from campaigns.forecast import api as quota
+from campaigns.planning.api import campaigns, check, schedules
 from campaigns.rehearsals import api as rehearsals
+from campaigns.results.api import breakdown, funnel, revisions, variants
 from campaigns.results.why import api as why
+from campaigns.runs.api import deliveries, runs, steering
+from campaigns.runs.messages.api import messages
 from campaigns.test_sends import api as test_sends
 from campaigns.text_check import api as text_checks
 from campaigns.texts.api import snippets, templates, translations

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
 from django.utils import timezone
 
-from campaigns.api.messages.request import MessageSerializer
+from campaigns.runs.messages.api.request import MessageSerializer
 from config.doors import API, scope_of
 from config.middleware import rate_limits
 from notifications.api.base import authentication, rendering

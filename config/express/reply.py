@@ -10,7 +10,7 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpResponse
 from django.urls import reverse
 
-from campaigns.api.messages import serializers
+from campaigns.runs.messages.api import serializers
 from campaigns.runs.messages.outcome import WAITING
 from config.express.call import Call
 from config.front.dispatch.batched_route import WholeAnswer

@@ -18,9 +18,9 @@ from django.db import close_old_connections
 from django.http import HttpResponse
 from rest_framework.exceptions import APIException
 
-from campaigns.api.receipts.reading import MOST_BYTES as MOST_BYTES
-from campaigns.api.receipts.reading import Call, parse_call
 from campaigns.engagement.receipt import Report
+from campaigns.engagement.receipt_reading import MOST_BYTES as MOST_BYTES
+from campaigns.engagement.receipt_reading import Call, parse_call
 from campaigns.engagement.store_receipts import keep
 from config.front.dispatch.batching import Batcher
 from config.front.dispatch.threads import Threads

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from campaigns.api import steering
 from campaigns.planning import moving
+from campaigns.runs.api import steering
 from campaigns.runs.run import Run
 from notifications.api.base.problems import Problem
 from notifications.people.project import Project

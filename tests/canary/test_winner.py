@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns import control
-from campaigns.admin.campaign.form import CampaignForm
 from campaigns.canary import winner as choosing
 from campaigns.canary.first_part import FirstPart
 from campaigns.canary.winner import Tried, best, find_winner
@@ -22,6 +21,7 @@ from campaigns.engagement.receipt import Event, Report
 from campaigns.engagement.store_receipts import keep
 from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.pages.form import CampaignForm
 from campaigns.results.variants import compared
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.run import Run

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from campaigns.api.receipts.reading import AT_ONCE, MOST_BYTES
+from campaigns.engagement.receipt_reading import AT_ONCE, MOST_BYTES
 from config.feed.places import REMEMBERED, Places, Rates, TooOften
 from notifications.keys.receipt_id import receipt_id
 from tests.api.own_app import OwnApp

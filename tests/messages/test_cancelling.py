@@ -147,7 +147,7 @@ def test_a_chunk_goes_on_for_the_messages_that_were_not_cancelled(
 def test_who_sleeps_on_a_list_is_cancelled_too(
     call: Caller, fcm: Fcm, night: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("campaigns.api.messages.addressed.AT_ONCE", 1)
+    monkeypatch.setattr("campaigns.runs.messages.api.addressed.AT_ONCE", 1)
     room = Audience.objects.create(project=night, name="Room", kind=Audience.Kind.LIST)
     for name in ("ada", "bob", "cleo"):
         reader(night, name)

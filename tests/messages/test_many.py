@@ -59,7 +59,7 @@ def a_list(project: Project, people: list[Contact]) -> Audience:
 
 def a_long_list(project: Project, monkeypatch: pytest.MonkeyPatch, people: int) -> Audience:
     """Long is more than two; a part has three."""
-    monkeypatch.setattr("campaigns.api.messages.addressed.AT_ONCE", 2)
+    monkeypatch.setattr("campaigns.runs.messages.api.addressed.AT_ONCE", 2)
     monkeypatch.setattr(many, "PART", 3)
     return a_list(project, [device.contact for device in make_people(project, people)])
 

@@ -184,7 +184,7 @@ def test_a_message_is_found_by_id_person_and_key(desk: Desk, shop: Project) -> N
 def test_older_messages_are_a_page_further(
     desk: Desk, shop: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("campaigns.admin.message.message_table.PAGE", 1)
+    monkeypatch.setattr("campaigns.runs.messages.pages.message_table.PAGE", 1)
     ada(shop)
     send(shop, "Older one")
     name = send(shop, "Newer one")

@@ -9,15 +9,15 @@ from django.db import transaction
 from django.utils import timezone
 
 from campaigns import control
-from campaigns.admin.campaign import concurrent_edits, steps
-from campaigns.admin.campaign.form import CampaignForm
-from campaigns.admin.run.dialogs import RateDialog
-from campaigns.api.campaigns import CampaignSerializer
-from campaigns.api.steering import RateSerializer
 from campaigns.engagement.opening import OpenRate
 from campaigns.planning import campaign_variants
+from campaigns.planning.api.campaigns import CampaignSerializer
 from campaigns.planning.api_fields import API_FIELDS
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.pages import concurrent_edits, steps
+from campaigns.planning.pages.form import CampaignForm
+from campaigns.runs.api.steering import RateSerializer
+from campaigns.runs.pages.dialogs import RateDialog
 from campaigns.runs.policy import LIVE, NEVER, POLICY, SETTINGS, TIMES, TIMES_OF, Setting
 from campaigns.runs.run import Run
 from campaigns.runs.series import repeated

@@ -12,8 +12,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from campaigns.admin.run.live import OVERDUE, pause_in_words
 from campaigns.engine import unknowns
+from campaigns.runs.pages.live import OVERDUE, pause_in_words
 from campaigns.runs.run import Run
 from notifications.keys.credentials import lacking
 from notifications.people.importing.model import Import

@@ -13,17 +13,17 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from campaigns.admin.message.numbers import sends_messages, stand_of, waits
 from campaigns.admin.overview.daily_bars import days_of
 from campaigns.admin.overview.open_tasks import find_open_tasks, paused
 from campaigns.admin.overview.people import people
-from campaigns.admin.run.live import OVERDUE
 from campaigns.alerts.pages import alerts_of_overview
 from campaigns.audiences.audience import Audience
 from campaigns.engagement.funnel import StepCount, opened
 from campaigns.figures.quota import busiest, quotas
 from campaigns.planning.campaign import Campaign
 from campaigns.results import reports, why_this_rate
+from campaigns.runs.messages.pages.numbers import sends_messages, stand_of, waits
+from campaigns.runs.pages.live import OVERDUE
 from campaigns.runs.run import Run
 from campaigns.runs.sums import of_how_many
 from campaigns.runs.tick import Tick

@@ -14,12 +14,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from campaigns.api.check import WarningSerializer
 from campaigns.audiences import reach, rules, why
 from campaigns.audiences.api.lists import CALLED
 from campaigns.audiences.api.trees import ExplainedField, RulesField
 from campaigns.audiences.audience import Audience, Member, validate_rules
 from campaigns.launch_check import warnings
+from campaigns.planning.api.check import WarningSerializer
 from notifications.api.base import pages, query
 from notifications.api.base.fields import CountedList, StrictSerializer
 from notifications.api.base.idempotency import idempotent

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from campaigns.api.runs import RunSerializer
 from campaigns.results import reports
+from campaigns.runs.api.runs import RunSerializer
 from campaigns.runs.run import Run
 from notifications.api.base.rendering import as_json
 

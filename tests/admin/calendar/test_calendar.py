@@ -10,9 +10,9 @@ import pytest
 from django.utils import timezone
 
 from campaigns import control
-from campaigns.admin.calendar import calendar as pages
 from campaigns.planning import calendar
 from campaigns.planning.calendar import Entry
+from campaigns.planning.pages.calendar import calendar as pages
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.admin.calendar.reading import cells

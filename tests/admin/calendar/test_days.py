@@ -12,10 +12,10 @@ from django.core.cache import cache
 from django.utils import timezone
 
 from campaigns import control
-from campaigns.admin.calendar import day_panel
 from campaigns.audiences import estimating
 from campaigns.forecast import overlap, planned, sizes
 from campaigns.planning import calendar
+from campaigns.planning.pages.calendar import day_panel
 from notifications.people.project import Project
 from notifications.postgres.budget import Busy, TooSlow
 from tests.admin.desk import Desk

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from icalendar import Event
 
 from campaigns import control
-from campaigns.admin.calendar import calendar as pages
-from campaigns.admin.calendar.ics import plain
+from campaigns.planning.pages.calendar import calendar as pages
+from campaigns.planning.pages.calendar.ics import plain
 from notifications.people.project import Project
 from tests.admin.calendar.reading import events
 from tests.admin.desk import Desk

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 from django.conf import LazySettings
 
-from campaigns.admin.campaign import launch
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.pages import launch
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
@@ -210,7 +210,7 @@ def test_a_campaign_launched_while_its_deletion_was_confirmed_is_kept(
     desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = make_run(project)
-    monkeypatch.setattr("campaigns.admin.campaign.campaign.CampaignPage.used_by", lambda *_: [])
+    monkeypatch.setattr("campaigns.planning.pages.campaign.CampaignPage.used_by", lambda *_: [])
     page = desk.save("campaigns_campaign_delete", run.campaign_id, post="yes")
     assert "Something started using it a moment ago." in page
     assert Campaign.objects.filter(pk=run.campaign.pk).exists()

@@ -6,8 +6,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from campaigns.admin.campaign import launch
 from campaigns.launch_check import samples
+from campaigns.planning.pages import launch
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.postgres import budget

@@ -9,10 +9,10 @@ import pytest
 from django.utils import timezone, translation
 
 from campaigns import control
-from campaigns.admin.campaign.form import CampaignForm
 from campaigns.engagement.opening import OpenRate
 from campaigns.planning import campaign_variants
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.pages.form import CampaignForm
 from campaigns.runs.policy import BY_CLOCK, POLICY, SETTINGS, Setting
 from notifications.people.project import Project
 from tests.admin.desk import Desk

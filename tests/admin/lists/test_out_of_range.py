@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from campaigns.admin.campaign import launch
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.pages import launch
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.api_key import ApiKey

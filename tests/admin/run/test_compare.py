@@ -9,11 +9,11 @@ from django.utils import timezone
 from playwright.sync_api import Browser
 from pytest_django.live_server_helper import LiveServer
 
-from campaigns.admin.run.result import compare_runs
 from campaigns.engagement.receipt import Event, Report
 from campaigns.engagement.store_receipts import keep
 from campaigns.engine import forgetting
 from campaigns.results import compare
+from campaigns.runs.pages.result import compare_runs
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.device import Device

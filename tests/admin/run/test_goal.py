@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from campaigns.admin.run.result.engagement import amount
 from campaigns.engagement.goal import GoalSum
+from campaigns.runs.pages.result.engagement import amount
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.given.builders import make_campaign, make_people, make_run

@@ -175,7 +175,7 @@ def test_runs_of_other_projects_are_not_told(desk: Desk, project: Project) -> No
 def test_older_runs_are_a_click_away(
     desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("campaigns.admin.run.sent_to_person.RUNS", 2)
+    monkeypatch.setattr("campaigns.runs.pages.sent_to_person.RUNS", 2)
     contact = make_contact(project)
     make_device(contact)
     runs = [make_run(project, name=f"Number {number}") for number in range(1, 4)]

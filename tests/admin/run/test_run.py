@@ -141,7 +141,7 @@ def test_the_tasks_of_this_run_are_one_click_away_in_flower(desk: Desk, project:
 def test_deliveries_are_filtered_and_paged_by_number(
     desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("campaigns.admin.run.deliveries.PAGE", 2)
+    monkeypatch.setattr("campaigns.runs.pages.deliveries.PAGE", 2)
     people = make_people(project, 4)
     run = make_run(project)
     settle(run, accepted=3, rejected=1)

@@ -1,1 +1,0 @@
-"""The endpoint that receives receipts from an app's phones."""

@@ -1,0 +1,1 @@
+"""The dialogs that change the text of a run, and that correct a wrong one."""

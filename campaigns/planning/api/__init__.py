@@ -1,0 +1,1 @@
+"""The API of campaigns, their schedules, and the report before a launch."""
