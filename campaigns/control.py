@@ -13,8 +13,8 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
-from campaigns.corrections import changing, correcting, handing_on
-from campaigns.corrections.changing import NewText
+from campaigns.corrections import apply_to_series, change_running_text, draft_correction
+from campaigns.corrections.change_running_text import NewText
 from campaigns.engine import first_part, unknowns
 from campaigns.planning import launch as launching
 from campaigns.planning import moving, schedule
@@ -27,9 +27,9 @@ from campaigns.runs.run import WAITS, Run
 from campaigns.runs.series import ONCE
 from campaigns.runs.variants.group import name_of
 from campaigns.runs.variants.variant import has_variants
-from campaigns.text_check import asking as checking
-from campaigns.text_check import text_check
-from campaigns.text_check.text_check import TextCheck
+from campaigns.text_check import model
+from campaigns.text_check import start as checking
+from campaigns.text_check.model import TextCheck
 from campaigns.triggers.automation import Automation
 from notifications.pacing import load
 from notifications.people import device
@@ -135,7 +135,7 @@ def _pause_series(campaign: Campaign, at: Any, by: str, action: str) -> None:
 def correct(run: Run, *, text: str, by: str, **which: Any) -> Campaign:
     """Make a draft campaign that replaces what this run sent. Raises NotCorrectable."""
     with transaction.atomic():
-        campaign = correcting.draft(run, text=text, by=by, **which)
+        campaign = draft_correction.draft(run, text=text, by=by, **which)
         for row in (campaign.audience, campaign.template, campaign):
             audit.record(by, "created", row, project=campaign.project, corrects_run=run.pk)
         _record(run, by, gettext_noop("made a correction of"), correction=campaign.name)
@@ -167,7 +167,7 @@ def begin_text_check(
 def cancel_text_check(campaign: Campaign, *, by: str, now: datetime) -> bool:
     """Cancel the campaign's text check. Returns False if there was none to cancel."""
     with transaction.atomic():
-        cancelled = text_check.cancel(campaign, now=now)
+        cancelled = model.cancel(campaign, now=now)
         if cancelled:
             _record_check(campaign, by, gettext_noop("cancelled the text check of"))
     return cancelled
@@ -205,23 +205,25 @@ def change_text(run: Run, *, new: NewText, by: str) -> int:
     Returns the number of the new revision. Raises Run.InvalidMove, or ValidationError by field;
     then nothing has changed.
     """
-    before, after = texts_of(run), changing.checked(run, new)
+    before, after = texts_of(run), change_running_text.checked(run, new)
     about = _what_changed(run, before, after)
     with transaction.atomic():
         revise(run, after, of=new.revision, by=by, next_runs=new.next_runs)
         _record(run, by, CHANGED_THE_TEXT, revision=run.revision, **about)
         if new.next_runs:
-            for later in handing_on.to_next_runs(run, before, after, by=by):
+            for later in apply_to_series.to_next_runs(run, before, after, by=by):
                 _record(later, by, CHANGED_THE_TEXT, revision=later.revision, **about)
         for variant in after if new.in_template else ():
             of_it = before[variant], after[variant]
-            if template := handing_on.to_template(run, *of_it, by=by, variant=variant):
+            if template := apply_to_series.to_template(run, *of_it, by=by, variant=variant):
                 audit.record(by, "changed", template, project=run.project, **about)
     return run.revision
 
 
 def _what_changed(run: Run, before: dict[int, Any], after: dict[int, Any]) -> dict[str, Any]:
-    differences = [changing.differing(before[variant], after[variant]) for variant in after]
+    differences = [
+        change_running_text.differing(before[variant], after[variant]) for variant in after
+    ]
     about: dict[str, Any] = {
         "fields": [*dict.fromkeys(name for names in differences for name in names)]
     }

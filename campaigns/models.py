@@ -13,7 +13,7 @@ from campaigns.engagement.receipt import EchoSum as EchoSum
 from campaigns.engagement.receipt import Receipt as Receipt
 from campaigns.engagement.receipt import Reporter as Reporter
 from campaigns.engagement.recount import Recount as Recount
-from campaigns.launch_check.foreseen import Foreseen as Foreseen
+from campaigns.launch_check.stored_forecast import Foreseen as Foreseen
 from campaigns.planning.campaign import Campaign as Campaign
 from campaigns.planning.campaign_variants import Variant as Variant
 from campaigns.runs.best_hour import Opens as Opens
@@ -38,7 +38,7 @@ from campaigns.runs.variants.variant import RunVariant as RunVariant
 from campaigns.runs.wave import Wave as Wave
 from campaigns.test_sends.models import DeviceTest as DeviceTest
 from campaigns.test_sends.models import SentTest as SentTest
-from campaigns.text_check.text_check import TextCheck as TextCheck
+from campaigns.text_check.model import TextCheck as TextCheck
 from campaigns.texts.snippets.snippet import Snippet as Snippet
 from campaigns.texts.snippets.snippet import SnippetRevision as SnippetRevision
 from campaigns.texts.snippets.usage import SnippetUse as SnippetUse

@@ -24,7 +24,7 @@ from campaigns.engagement import recounting
 from campaigns.engine import engine, messages, retaining
 from campaigns.failpoints import hit
 from campaigns.figures import store_figures
-from campaigns.launch_check import foreseen
+from campaigns.launch_check import stored_forecast
 from campaigns.planning import schedule
 from campaigns.runs import best_hour, prior_recipients
 from campaigns.runs.caps import counted, reserved_places
@@ -37,8 +37,8 @@ from campaigns.sending import sending
 from campaigns.test_sends import retention as old_tests
 from campaigns.test_sends import sending as test_sends
 from campaigns.test_sends.tasks import send_test
-from campaigns.text_check import text_check
-from campaigns.text_check import working as text_checks
+from campaigns.text_check import model
+from campaigns.text_check import worker as text_checks
 from campaigns.triggers import create, deciding
 from notifications.people.erased import delete_leftover_rows
 from notifications.people.events.writing import Written
@@ -90,7 +90,7 @@ def sweep() -> None:
     _sweep_messages()
     for test_id in skip_if_locked(lambda: test_sends.sweep(now)) or ():
         publish(send_test, {"test_id": test_id})
-    for check_id in skip_if_locked(text_check.unfinished) or ():
+    for check_id in skip_if_locked(model.unfinished) or ():
         publish(check_texts, {"check_id": check_id})
     for seconds in skip_if_locked(deciding.due_soon) or ():
         publish(decide_triggers, countdown=seconds)
@@ -247,7 +247,7 @@ def fill_list(audience_id: int) -> None:
 
 
 def _give_up_text_check(check_id: int, error: Exception) -> None:
-    text_check.give_up(check_id, f"{type(error).__name__}: {error}", now=clock.now())
+    model.give_up(check_id, f"{type(error).__name__}: {error}", now=clock.now())
 
 
 @background_task(on_error=_give_up_text_check, in_slices=True)
@@ -255,7 +255,7 @@ def check_texts(check_id: int) -> None:
     """Read a slice of a text check. Then enqueue the next slice, so that runs get a turn. After the
     last slice, enqueue the campaign's next text."""
     has_more = text_checks.work(check_id, seconds=READING_SECONDS)
-    next_check_id = check_id if has_more else text_check.following(check_id)
+    next_check_id = check_id if has_more else model.following(check_id)
     if next_check_id is not None:
         enqueue(check_texts, check_id=next_check_id)
 
@@ -289,7 +289,7 @@ def _foresee(run_id: int) -> None:
     forecast.
     """
     try:
-        foreseen.keep(run_id, clock.now())
+        stored_forecast.keep(run_id, clock.now())
     except DATABASE_TROUBLE as error:
         log.warning("run=%s was not foreseen: %s", run_id, error)
     except Exception:

@@ -334,7 +334,7 @@ SPECTACULAR_SETTINGS = {
         "TextCheckCode": "campaigns.text_check.report.Code",
         "TextCheckLevel": "campaigns.text_check.report.Level",
         "TextCheckStaleWhy": "campaigns.text_check.stale.Why",
-        "TextCheckState": "campaigns.text_check.text_check.TextCheck.State",
+        "TextCheckState": "campaigns.text_check.model.TextCheck.State",
         "TestGoesTo": "campaigns.test_sends.api.TO",
         "TestStatus": "campaigns.test_sends.models.DeviceTest.Status",
         "WinnerBy": "campaigns.runs.run.Run.WinnerBy",

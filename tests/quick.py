@@ -83,9 +83,21 @@ def tests_in(folder: Path) -> tuple[Path, ...]:
     return tuple(sorted(folder.rglob("test_*.py")))
 
 
+# The pages of a feature are tested in tests/admin/, in a folder named after their model.
+PAGES_OF = {
+    "audiences": "audience",
+    "planning": "campaign",
+    "runs": "run",
+    "texts": "template",
+    "triggers": "automation",
+}
+
+
 def mirror(file: Path) -> Path | None:
     """The folder of tests that bears the names of this file's folders."""
     product, *folders = file.relative_to(ROOT).parts[:-1] or ("",)
+    if folders[1:2] == ["pages"]:
+        folders = ["admin", PAGES_OF.get(folders[0], folders[0]), *folders[2:]]
     here = TESTS
     for name in folders:
         here = here / name if (here / name).is_dir() else here

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from campaigns.admin.attribute import AttributePage
-from campaigns.admin.category import CategoryPage
+from campaigns.audiences.pages.attribute import AttributePage
 from campaigns.audiences.pages.audience import AudiencePage
 from campaigns.planning.pages.campaign import CampaignPage
+from campaigns.planning.pages.category import CategoryPage
 from campaigns.runs.pages.run import RunPage
 from campaigns.texts.pages.image import ImagePage
 from campaigns.texts.pages.snippet import SnippetPage

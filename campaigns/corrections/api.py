@@ -12,8 +12,8 @@ from rest_framework.response import Response
 
 from campaigns import control, tasks
 from campaigns.audiences.lists import filling
-from campaigns.corrections import correcting
-from campaigns.corrections.correcting import EVERY, MAIN
+from campaigns.corrections import draft_correction
+from campaigns.corrections.draft_correction import EVERY, MAIN
 from campaigns.planning.api.campaigns import CampaignSerializer
 from campaigns.runs.run import Run
 from campaigns.runs.variants.group import LETTERS, NUMBERS, name_of
@@ -76,7 +76,7 @@ class RunCorrect(ApiView):
         _refuse_unknown(run, text, **choice)
         try:
             campaign = control.correct(run, text=text, by=self.actor, **choice)
-        except correcting.NotCorrectable as error:
+        except draft_correction.NotCorrectable as error:
             raise Problem(HTTPStatus.CONFLICT, str(error), kind="invalid-move") from error
         if not filling.at_once(campaign.audience):
             enqueue_on_commit(tasks.fill_list, audience_id=campaign.audience_id)
@@ -106,7 +106,7 @@ def _variant(run: Run, letter: str | None) -> int | None:
 def _refuse_unknown(run: Run, text: str, **which: Any) -> None:
     if text == EVERY:
         return
-    texts = correcting.texts_of(run, **which)
+    texts = draft_correction.texts_of(run, **which)
     if text not in texts:
         allowed = ", ".join([EVERY, *texts])
         message = f"Nobody read this text. Use one of {allowed}."

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from campaigns.figures import sent
-from campaigns.forecast.firebase import Firebase
-from campaigns.forecast.planned import Planned
-from campaigns.forecast.shared_gate import QUARTER
+from campaigns.forecast.other_runs.firebase_projects import Firebase
+from campaigns.forecast.other_runs.planned_runs import Planned
+from campaigns.forecast.other_runs.shared_gate import QUARTER
 from notifications.people.figures import DATED_KEPT
 
 HOUR = timedelta(hours=1)

@@ -14,9 +14,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from campaigns.figures.hours import Hour, hours_of, of_day
-from campaigns.forecast import delays, firebase, sizes
-from campaigns.forecast.delays import MAX_MESSAGES, Outcome
-from campaigns.forecast.planned import Planned, compute_planned, of_campaign
+from campaigns.forecast.other_runs import delays, firebase_projects, run_sizes
+from campaigns.forecast.other_runs.delays import MAX_MESSAGES, Outcome
+from campaigns.forecast.other_runs.planned_runs import Planned, compute_planned, of_campaign
 from campaigns.planning.campaign import Campaign
 from notifications.api.base import query
 from notifications.api.base.fields import Moment
@@ -149,12 +149,12 @@ class Quota(ApiView):
         """How much of FCM's quota was used and is planned, by the hour of two days, and what one
         more campaign would push out. Messages to single people are not foretold."""
         params = self.given(QuotaAsked, request.query_params.dict())
-        with until(clock() + sizes.COUNTING_SECONDS):
+        with until(clock() + run_sizes.COUNTING_SECONDS):
             return Response(QuotaSerializer(self._answer(params)).data)
 
     def _answer(self, params: dict[str, Any]) -> dict[str, Any]:
         another = self._another(params)  # first of all: the counting may take all of the time
-        now, firebase_project = timezone.now(), firebase.for_project(self.project)
+        now, firebase_project = timezone.now(), firebase_projects.for_project(self.project)
         zone = ZoneInfo(self.project.timezone)
         day = params.get("day", now.astimezone(zone).date())
         first, last = (
@@ -188,7 +188,7 @@ class Quota(ApiView):
         }
 
     def _another(self, params: dict[str, Any]) -> dict[str, Any] | None:
-        now, firebase_project = timezone.now(), firebase.for_project(self.project)
+        now, firebase_project = timezone.now(), firebase_projects.for_project(self.project)
         if "messages" in params:
             asks = delays.messages(params["messages"], params["at"], firebase_project)
             return self._outcome(delays.with_another(asks, firebase_project, now))

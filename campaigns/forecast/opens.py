@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 
 from campaigns.engagement.opening import OpenDelays, OpenRate
 from campaigns.forecast.course import MOST_STEPS, Course, fitting
-from campaigns.forecast.forecast import number
+from campaigns.forecast.rate_forecast import number
 from notifications.values.moments import in_words
 from notifications.values.shares import share as percent
 

@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 
 from campaigns.audiences import reach
 from campaigns.audiences.reach import Zones
-from campaigns.launch_check import quiet
-from campaigns.launch_check.quiet import (
+from campaigns.launch_check import quiet_hours_check
+from campaigns.launch_check.quiet_hours_check import (
     NightShare,
     QuietHoursWait,
     is_night,
@@ -135,7 +135,7 @@ def check_clocks(
     campaign: Campaign, at: datetime, by: LocalTime | None, found: Zones
 ) -> NightShare | QuietHoursWait | LocalTimeSpread:
     if by is None:
-        return quiet.judged(campaign, found, at, campaign.zone)
+        return quiet_hours_check.judged(campaign, found, at, campaign.zone)
     ttl = timedelta(seconds=campaign.ttl_seconds)
     again = campaign.schedule_kind == Campaign.Schedule.RECURRING
     return spread_by_local_time(by, campaign.quiet_hours, ttl, found, campaign.zone, again=again)

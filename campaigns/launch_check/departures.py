@@ -7,10 +7,10 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from campaigns.audiences.reach import Zones
-from campaigns.forecast.concurrent_runs import SharedCapacity, capacity_beside_others
 from campaigns.forecast.course import kinds
-from campaigns.forecast.forecast import Forecast
-from campaigns.forecast.shared_gate import RunRequest
+from campaigns.forecast.other_runs.concurrent_runs import SharedCapacity, capacity_beside_others
+from campaigns.forecast.other_runs.shared_gate import RunRequest
+from campaigns.forecast.rate_forecast import Forecast
 from campaigns.forecast.solver.eligibility import never
 from campaigns.forecast.solver.rules import Rules
 from campaigns.planning.campaign import Campaign

@@ -23,8 +23,7 @@ from campaigns.audiences.reach import Reach, Zones
 from campaigns.audiences.words import sentence
 from campaigns.canary import draw, in_words
 from campaigns.engagement.opening import OpenDelays, OpenRate, load_open_delays, load_open_rate
-from campaigns.forecast import forecast, opens, sent_to, skipped, waterfall
-from campaigns.forecast.concurrent_runs import SharedCapacity, named
+from campaigns.forecast import opens, rate_forecast
 from campaigns.forecast.course import (
     MOST_STEPS,
     Course,
@@ -32,30 +31,32 @@ from campaigns.forecast.course import (
     foresee,
     who_is_late,
 )
-from campaigns.forecast.loss import Loss
 from campaigns.forecast.opens import Opens
-from campaigns.forecast.planned import Planned
-from campaigns.forecast.shared_gate import RunRequest
-from campaigns.forecast.skipped import Cause, Skipped
-from campaigns.forecast.waterfall import Step
+from campaigns.forecast.other_runs.concurrent_runs import SharedCapacity, named
+from campaigns.forecast.other_runs.planned_runs import Planned
+from campaigns.forecast.other_runs.shared_gate import RunRequest
+from campaigns.forecast.skips import sent_to, skipped, waterfall
+from campaigns.forecast.skips.loss import Loss
+from campaigns.forecast.skips.skipped import Cause, Skipped
+from campaigns.forecast.skips.waterfall import Step
 from campaigns.launch_check import (
     clocks,
     departures,
-    expected_skips,
+    group_sizes,
     image_load,
-    quiet,
+    quiet_hours_check,
     samples,
-    sharing,
-    texts_checked,
+    text_check_result,
+    too_late_or_rejected,
     warnings,
 )
-from campaigns.launch_check.texts_checked import TextsChecked
+from campaigns.launch_check.text_check_result import TextsChecked
 from campaigns.launch_check.warnings import Code, LaunchWarning
-from campaigns.planning import campaign_variants, local, ready
+from campaigns.planning import campaign_variants, launch_problems, local
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.campaign_variants import Wording
-from campaigns.planning.outlook import Look
 from campaigns.planning.repeats.moved_occurrences import Occurrence
+from campaigns.planning.trial_rendering import Look
 from campaigns.runs.chunk import IN_FLIGHT, SOON, WINDOW
 from campaigns.runs.local_time import LocalTime
 from campaigns.runs.reasons import Reason
@@ -114,23 +115,27 @@ class LaunchReport:
         """Why a launch would be refused, by field."""
         if self._unready:
             return self._unready
-        return ready.hopeless(self.campaign, self.look) or ready.hopeless_variants(self.campaign)
+        return launch_problems.hopeless(
+            self.campaign, self.look
+        ) or launch_problems.hopeless_variants(self.campaign)
 
     # --- Who gets which text ----------------------------------------------------------------------
 
     @cached_property
-    def shares(self) -> list[sharing.Share]:
+    def shares(self) -> list[group_sizes.Share]:
         """The share of each group; empty if everybody gets the same text."""
         texts = {
             wording.number: str(wording.template)
             for wording in campaign_variants.wordings(self.campaign)
         }
         devices = self.reach.devices if self.reach else None
-        return sharing.shares(campaign_variants.split_of(self.campaign, devices), texts, self.reach)
+        return group_sizes.shares(
+            campaign_variants.split_of(self.campaign, devices), texts, self.reach
+        )
 
     @cached_property
     def enough(self) -> str:
-        return sharing.enough(self.campaign, self.shares) if self.reach else ""
+        return group_sizes.enough(self.campaign, self.shares) if self.reach else ""
 
     @cached_property
     def wordings(self) -> list[tuple[str, preview.Card]]:
@@ -149,7 +154,7 @@ class LaunchReport:
 
     @cached_property
     def _unready(self) -> dict[str, str]:
-        return ready.unready(self.campaign, self.now)
+        return launch_problems.unready(self.campaign, self.now)
 
     @property
     def obstacles(self) -> dict[str, str]:
@@ -245,8 +250,8 @@ class LaunchReport:
         if self.reach is None or not self._readable:
             return []
         campaign, sent_to = self.campaign, self._sent_to(self.reach)
-        late = expected_skips.too_late(campaign, self.reach, sent_to, self.pace, self.course)
-        refused = expected_skips.refused(self.look, self.reach)
+        late = too_late_or_rejected.too_late(campaign, self.reach, sent_to, self.pace, self.course)
+        refused = too_late_or_rejected.refused(self.look, self.reach)
         if self.skipped.devices is not None:  # counted for everybody: a few examples add nothing
             refused = [loss for loss in refused if loss.reason != Reason.MISSING_VALUE]
         return [*refused, *late]
@@ -258,7 +263,7 @@ class LaunchReport:
     @cached_property
     @_in_time
     def look(self) -> Look:
-        return ready.look(self.campaign) if self._readable and self.reach else Look()
+        return launch_problems.look(self.campaign) if self._readable and self.reach else Look()
 
     @property
     def _readable(self) -> bool:
@@ -306,10 +311,10 @@ class LaunchReport:
         )
 
     @cached_property
-    def pace(self) -> forecast.Forecast:
+    def pace(self) -> rate_forecast.Forecast:
         devices = self.reach.devices if self.reach else None
         campaign = self.campaign
-        return forecast.foretell(
+        return rate_forecast.foretell(
             campaign.project,
             campaign.rate_per_second,
             devices,
@@ -476,7 +481,12 @@ class LaunchReport:
     @_in_time
     def _clock_check(
         self,
-    ) -> quiet.NightShare | quiet.QuietHoursWait | clocks.LocalTimeSpread | None:
+    ) -> (
+        quiet_hours_check.NightShare
+        | quiet_hours_check.QuietHoursWait
+        | clocks.LocalTimeSpread
+        | None
+    ):
         if self.reach is None or self.nobody:
             return None
         if self._zones is None:
@@ -542,7 +552,7 @@ class LaunchReport:
         """Each text with its last text check, in which a worker read it for everybody. None: it was
         never checked."""
         devices = self.reach.devices if self.reach and self.reach.exact else None
-        checked = texts_checked.check_texts(self.campaign, self.now, devices=devices)
+        checked = text_check_result.check_texts(self.campaign, self.now, devices=devices)
         return [
             (wording, checked.get(wording.number))
             for wording in campaign_variants.wordings(self.campaign)

@@ -9,10 +9,10 @@ from typing import Any
 from campaigns.audiences.behavior.kind import Sql
 from campaigns.audiences.reach import Alike
 from campaigns.audiences.selection import sample
-from campaigns.forecast import by_chance
-from campaigns.forecast.skipped import Cause
-from campaigns.forecast.waterfall import TOO_LATE, too_late_because
-from campaigns.launch_check import expired_by_local_time
+from campaigns.forecast.skips import control_group
+from campaigns.forecast.skips.skipped import Cause
+from campaigns.forecast.skips.waterfall import TOO_LATE, too_late_because
+from campaigns.launch_check import too_late_people
 from campaigns.launch_check.launch_report import LaunchReport
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.reasons import Reason
@@ -76,7 +76,7 @@ def _by_the_clock(report: LaunchReport, reason: str) -> _Search | None:
     late = report.late(reason)
     if not (late.everybody or late.some):
         return None
-    conditions = [expired_by_local_time.people(late, report.local_time)]
+    conditions = [too_late_people.people(late, report.local_time)]
     conditions += [_negate(cause.holds) for cause in report.causes if not cause.variable]
     holds = Sql(
         " AND ".join(condition.sql for condition in conditions),
@@ -90,7 +90,7 @@ def _negate(holds: Sql) -> Sql:
 
 
 def _on_purpose(report: LaunchReport, reason: str) -> _Search | LeftOut | None:
-    lost = by_chance.losses(report.campaign, report.reach) if report.reach else []
+    lost = control_group.losses(report.campaign, report.reach) if report.reach else []
     loss = next((loss for loss in lost if loss.reason == reason), None)
     if loss is None:
         return None

@@ -23,7 +23,7 @@ from campaigns.audiences.resolving import events_kept
 from campaigns.audiences.resolving.runs_meant import forgotten, not_over, one_run
 from campaigns.audiences.resolving.settling import launched
 from campaigns.launch_check import wrong_text
-from campaigns.planning import campaign_variants, labels
+from campaigns.planning import analytics_labels, campaign_variants
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import prior_recipients
 from campaigns.runs.chunk import at_work
@@ -360,7 +360,7 @@ def edited_since(run: Run, campaign: Campaign, rules: Callable[[], Any]) -> bool
 
 def _label(run: Run, campaign: Campaign) -> str:
     """Return the campaign's label; the run's, if both were made from the name at their time."""
-    is_made = labels.is_made(run.analytics_label, campaign.pk)
+    is_made = analytics_labels.is_made(run.analytics_label, campaign.pk)
     return run.analytics_label if is_made and not campaign.analytics_label else campaign.label
 
 
@@ -387,7 +387,7 @@ def of_had(campaign: Campaign) -> Iterator[LaunchWarning]:
 def of_sending(campaign: Campaign, starts_at: datetime, now: datetime) -> Iterator[LaunchWarning]:
     if lacking := credentials.lacking(campaign.project):
         yield LaunchWarning(Code.NO_CREDENTIALS, lacking)
-    if message := labels.warning(campaign.project_id, campaign.label, at=starts_at):
+    if message := analytics_labels.warning(campaign.project_id, campaign.label, at=starts_at):
         yield LaunchWarning(Code.MANY_LABELS, message)
     if starts_at <= now:
         yield from _other_runs(campaign.project)

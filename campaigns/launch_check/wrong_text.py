@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from campaigns.corrections.correcting import MAIN
+from campaigns.corrections.draft_correction import MAIN
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from campaigns.texts.content import TAGS, TEXTS, Content

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.audiences.audience import Audience
-from campaigns.planning import campaign_variants, form_problems, labels, local
+from campaigns.planning import analytics_labels, campaign_problems, campaign_variants, local
 from campaigns.planning.local import Passed, Zoneless
 from campaigns.planning.repeats import cron, moved_occurrences, repeating, rhythm, weekdays
 from campaigns.planning.repeats.cron import Cron
@@ -277,9 +277,9 @@ class Campaign(OfProject):
 
     def clean(self) -> None:
         self.control_percent = self.control_percent or 0  # an empty field: no control group
-        if problems := form_problems.problems(self):
+        if problems := campaign_problems.problems(self):
             raise ValidationError(problems)
-        if self.pk and form_problems.when_changed(self):
+        if self.pk and campaign_problems.when_changed(self):
             self.moved = {}  # they belong to the old times
 
     @property
@@ -290,7 +290,7 @@ class Campaign(OfProject):
     @property
     def label(self) -> str:
         """The analytics label under which Firebase's reports show it."""
-        return self.analytics_label or labels.made_from(self.name, self.pk)
+        return self.analytics_label or analytics_labels.made_from(self.name, self.pk)
 
     @property
     def zone(self) -> str:

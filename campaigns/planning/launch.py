@@ -8,7 +8,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from campaigns.planning import campaign_variants, local, ready
+from campaigns.planning import campaign_variants, launch_problems, local
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import series
 from campaigns.runs.policy import TIMES
@@ -20,7 +20,7 @@ from campaigns.runs.variants import split
 def launch(campaign: Campaign, *, by: str, now: datetime) -> Run:
     """Freeze content and policy into a Run. Raises Campaign.NotReady or AlreadyLaunched."""
     _refuse_a_second_series(campaign)
-    if problems := ready.problems(campaign, now):
+    if problems := launch_problems.problems(campaign, now):
         raise Campaign.NotReady(problems)
     try:
         with transaction.atomic():

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from campaigns.planning import campaign_variants, ready
+from campaigns.planning import campaign_variants, launch_problems
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import chunk, rehearsal
 from campaigns.runs.policy import TIMES
@@ -112,7 +112,7 @@ def _record(rehearsal: Rehearsal, by: str, action: str, **more: Any) -> None:
 def find_problems(campaign: Campaign, now: datetime) -> dict[str, str]:
     """What keeps the campaign from being launched, by field, but for its schedule and what spreads
     the sending. A text that FCM refuses is no problem here: a rehearsal is to find it."""
-    problems = ready.unready(campaign, now)
+    problems = launch_problems.unready(campaign, now)
     ignored = (*TIMES, *SPREADING, "first_wait_seconds")
     return {name: words for name, words in problems.items() if name not in ignored}
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db import connection
 
-from campaigns.forecast import forecast
+from campaigns.forecast import rate_forecast
 from campaigns.rehearsals.projection import (
     OUTCOMES,
     Interval,
@@ -198,7 +198,7 @@ class RehearsalReport:
         run, devices = self.rehearsal.run, self.rehearsal.stands_for
         if not devices:
             return None
-        return forecast.foretell(run.project, run.rate_per_second, devices).seconds(devices)
+        return rate_forecast.foretell(run.project, run.rate_per_second, devices).seconds(devices)
 
     @cached_property
     def requests(self) -> int:

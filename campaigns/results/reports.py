@@ -11,7 +11,7 @@ from django.db.models import Count, F, Max, Min, Q, Sum
 from django.utils import timezone
 
 from campaigns.canary.first_part import FirstPart, held
-from campaigns.forecast.forecast import foretell
+from campaigns.forecast.rate_forecast import foretell
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import OWN_TIMES, Reason, in_words

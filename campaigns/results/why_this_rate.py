@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.audiences import reach
 from campaigns.canary.first_part import held
-from campaigns.forecast import forecast
-from campaigns.forecast.forecast import in_workers, number
+from campaigns.forecast import rate_forecast
+from campaigns.forecast.rate_forecast import in_workers, number
 from campaigns.runs.policy import slowest
 from campaigns.runs.run import Run
 from notifications.pacing import health, load
@@ -133,7 +133,7 @@ def beside_the_rate(run: Run, now: datetime) -> Said:
 
 def _describe_forecast(run: Run) -> str:
     """The rate and its limit as the launch predicted them, for this number of devices."""
-    expected = forecast.foretell(
+    expected = rate_forecast.foretell(
         run.project,
         run.rate_per_second,
         _known_devices(run),

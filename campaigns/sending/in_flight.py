@@ -43,7 +43,7 @@ class InFlight:
     @property
     def revision(self) -> int:
         """The revision of the run's text that its requests have."""
-        return next(iter(self.by_reference.values())).terms.revision
+        return next(iter(self.by_reference.values())).settings.revision
 
     @property
     def hangs_on_its_text(self) -> bool:

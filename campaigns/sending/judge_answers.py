@@ -67,7 +67,7 @@ class Final:
 
     @property
     def revision(self) -> int:
-        return self.left_before or self.left.terms.revision
+        return self.left_before or self.left.settings.revision
 
     @property
     def resent(self) -> bool:
@@ -118,7 +118,7 @@ class Judged:
 def may_be_sent_to(left: UnsettledRecipient) -> bool:
     """Whether another request may leave. Under `hold`, not if one may have arrived; a person's
     “send again” allows one more."""
-    holds = left.terms.on_unknown == Run.OnUnknown.HOLD and not left.released
+    holds = left.settings.on_unknown == Run.OnUnknown.HOLD and not left.released
     return left.copies < (1 if holds else MAX_COPIES)
 
 
@@ -160,7 +160,7 @@ def judge(left: UnsettledRecipient, outcome: Outcome, now: datetime) -> Final | 
         return Final(left, Status.REJECTED, outcome.reason, outcome.detail)
     if outcome.verdict not in AGAIN:
         return None
-    if outcome.arrived is Arrived.MAYBE and left.terms.on_unknown == Run.OnUnknown.HOLD:
+    if outcome.arrived is Arrived.MAYBE and left.settings.on_unknown == Run.OnUnknown.HOLD:
         return _unknown_outcome(left, outcome.reason, outcome.detail)
     return _again(left, outcome, now)
 

@@ -19,9 +19,9 @@ from campaigns.runs.claiming import OUT, OUT_OR_ENOUGH, Claim
 from campaigns.runs.ledger import copies
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
-from campaigns.sending import terms
+from campaigns.sending import message_settings
+from campaigns.sending.message_settings import MessageSettings
 from campaigns.sending.rehearsed_places import kept_for_others
-from campaigns.sending.terms import Terms
 from campaigns.texts.rendering import Reader
 from notifications.people.consent import eligibility
 from notifications.people.consent.caps import Caps
@@ -36,7 +36,7 @@ class UnsettledRecipient:
     contact_id: int
     device_id: int
     reader: Reader
-    terms: Terms
+    settings: MessageSettings
     tries: int
     first_tried_at: datetime | None
     # Requests that may have arrived. After a person's “send again” it starts at MAX_COPIES - 1, so
@@ -57,27 +57,27 @@ class UnsettledRecipient:
     @property
     def could_leave_at(self) -> datetime | None:
         """When a message could leave first: when it was due, or the quiet hours ended."""
-        due, woke = self.terms.due, None if self.tries else self.first_tried_at
+        due, woke = self.settings.due, None if self.tries else self.first_tried_at
         return max(due, woke) if due and woke else due
 
     @property
     def its_hour(self) -> datetime | None:
         """When a run in local time is due for this person; None: it is not in local time, or it
         never is due."""
-        local = self.terms.local_time
+        local = self.settings.local_time
         return local.of(self.reader.timezone, self.best_hour) if local else None
 
     @property
     def deadline(self) -> datetime:
         """The time after which nothing is sent to them."""
         since = self.its_hour
-        expires_after = timedelta(seconds=self.terms.ttl_seconds)
-        return since + expires_after if since else self.terms.deadline
+        expires_after = timedelta(seconds=self.settings.ttl_seconds)
+        return since + expires_after if since else self.settings.deadline
 
     def seconds_left(self, now: datetime) -> int:
         """The rest of the time to live in seconds; every attempt computes it again."""
-        age = now - (self.its_hour or self.terms.since or now)
-        return max(0, self.terms.ttl_seconds - int(age.total_seconds()))
+        age = now - (self.its_hour or self.settings.since or now)
+        return max(0, self.settings.ttl_seconds - int(age.total_seconds()))
 
     def waits_until(self, now: datetime) -> tuple[datetime, Reason] | None:
         """When their phone may ring, and the reason of the wait; None: it may ring now."""
@@ -92,7 +92,7 @@ class UnsettledRecipient:
         Only a pause longer than the lateness counts, so its start does not matter. A slow rate is
         no reason to skip anybody. A person who is sent to again is late on purpose.
         """
-        local, its_hour = self.terms.local_time, self.its_hour
+        local, its_hour = self.settings.local_time, self.its_hour
         if not (local and its_hour and went_on_late_at) or self.released:
             return False
         since = self._asleep_until(its_hour) or its_hour
@@ -101,7 +101,7 @@ class UnsettledRecipient:
         return since + local.lateness < went_on_late_at
 
     def _asleep_until(self, now: datetime) -> datetime | None:
-        quiet = self.terms.quiet_hours
+        quiet = self.settings.quiet_hours
         return quiet.asleep_until(self.reader.timezone, now) if quiet else None
 
 
@@ -181,9 +181,11 @@ def left_to_send(claim: Claim) -> list[UnsettledRecipient]:
     if gone_seqs and (newer := newer_devices.find(claim.run.pk, gone_seqs)):
         claim.newer |= newer
         rows = _read_rows(claim, query, values)
-    its_terms = terms.of_chunk(claim)
+    its_settings = message_settings.of_chunk(claim)
     by_what = "message" if claim.run.kind == Run.Kind.MESSAGES else "variant"
-    recipients = [_recipient_of_row(claim, row, its_terms[getattr(row, by_what)]) for row in rows]
+    recipients = [
+        _recipient_of_row(claim, row, its_settings[getattr(row, by_what)]) for row in rows
+    ]
     for recipient in recipients:
         recipient.out = recipient.out or _skip_reason_by_local_time(recipient, claim.run)
     return recipients
@@ -200,7 +202,7 @@ def _read_rows(claim: Claim, query: str, values: dict[str, Any]) -> list[Any]:
 
 def _skip_reason_by_local_time(left: UnsettledRecipient, run: Run) -> str:
     """Why they get nothing of a run in local time; empty: they get it."""
-    local = left.terms.local_time
+    local = left.settings.local_time
     if local is None:
         return ""
     if not local.knows(left.reader.timezone):
@@ -241,11 +243,11 @@ def _attributes(row: Any) -> dict[str, Any]:
     return exact.loads(row.attributes) if row.attributes else {}
 
 
-def _recipient_of_row(claim: Claim, row: Any, its_terms: Terms) -> UnsettledRecipient:
+def _recipient_of_row(claim: Claim, row: Any, its_settings: MessageSettings) -> UnsettledRecipient:
     reader = Reader(
         reference=f"{claim.run.pk}:{row.seq}",
         external_id=row.external_id,
-        attributes={**_attributes(row), **its_terms.variables},
+        attributes={**_attributes(row), **its_settings.variables},
         locale=row.locale or "",
         timezone=row.timezone,
         kind=row.kind,
@@ -258,7 +260,7 @@ def _recipient_of_row(claim: Claim, row: Any, its_terms: Terms) -> UnsettledReci
         contact_id=row.contact_id,
         device_id=claim.newer.get(row.seq, row.device_id),
         reader=reader,
-        terms=its_terms,
+        settings=its_settings,
         tries=row.tries,
         first_tried_at=row.first_tried_at,
         copies=row.copies,

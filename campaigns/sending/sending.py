@@ -305,9 +305,9 @@ class Sending:
         """
         self.left.extendleft(reversed(people))
         self.run.revision = revision
-        its_terms = self.rows.terms()
+        its_settings = self.rows.settings()
         for left in self.left:
-            left.terms = its_terms[left.group]
+            left.settings = its_settings[left.group]
         self.proven = self.rows.proven()
 
     def _pushes(
@@ -324,7 +324,7 @@ class Sending:
                 if waits := left.waits_until(now):
                     flight.waiting.append((left, *waits))
                 else:
-                    pushes.append(left.terms.renderer.render(left.reader, ttl_seconds=ttl))
+                    pushes.append(left.settings.renderer.render(left.reader, ttl_seconds=ttl))
             except Unrenderable as problem:
                 flight.finals.append(unsent(left, problem))
         return pushes

@@ -17,13 +17,20 @@ from campaigns.runs.details import Detail
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Cause, Reason
 from campaigns.runs.run import Run
-from campaigns.sending import breakers, keyless, platform_keys, recovery_probe, settling, terms
+from campaigns.sending import (
+    breakers,
+    keyless,
+    message_settings,
+    platform_keys,
+    recovery_probe,
+    settling,
+)
 from campaigns.sending.in_flight import InFlight
 from campaigns.sending.inbox import presence
 from campaigns.sending.judge_answers import Judged, interrupted, may_be_sent_to
 from campaigns.sending.left import UnsettledRecipient, left_to_send
+from campaigns.sending.message_settings import MessageSettings
 from campaigns.sending.release_chunk import hand_back
-from campaigns.sending.terms import Terms
 from notifications.dispatch import gateway_of
 from notifications.gateway import BadCredentials, Gateway, Outcome
 from notifications.measures.by_project import label_of
@@ -62,9 +69,9 @@ class WorkerDatabase:
     def newer_devices(self, gone: list[int]) -> dict[int, int]:
         return newer_devices.find(self._run.pk, gone)
 
-    def terms(self) -> Mapping[int | None, Terms]:
-        """The terms of a campaign's run, by the recipient's group."""
-        return terms.of_run(self._run)
+    def settings(self) -> Mapping[int | None, MessageSettings]:
+        """The message settings of a campaign's run, by the recipient's group."""
+        return message_settings.of_run(self._run)
 
     def is_too_dear(self, chosen: UnsettledRecipient) -> bool:
         return recovery_probe.is_last_request(chosen, self._run)

@@ -14,14 +14,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from campaigns import control, tasks
-from campaigns.launch_check import texts_checked
-from campaigns.launch_check.texts_checked import TextsChecked
+from campaigns.launch_check import text_check_result
+from campaigns.launch_check.text_check_result import TextsChecked
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.variants.group import MAIN, name_of
-from campaigns.text_check.asking import DAYS, Refused
+from campaigns.text_check.model import MAX_DAYS, TextCheck, newest
 from campaigns.text_check.report import Code, Level
 from campaigns.text_check.stale import Why
-from campaigns.text_check.text_check import MAX_DAYS, TextCheck, newest
+from campaigns.text_check.start import DAYS, Refused
 from campaigns.text_check.words import FindingInWords
 from notifications.api.base.fields import Nothing, StrictSerializer
 from notifications.api.base.idempotency import idempotent
@@ -170,7 +170,7 @@ class TextChecks(ApiView):
     """A door of text checks."""
 
     def shown(self, campaign: Campaign) -> dict[str, Any]:
-        last, checked = newest(campaign), texts_checked.check_texts(campaign, timezone.now())
+        last, checked = newest(campaign), text_check_result.check_texts(campaign, timezone.now())
         if MAIN not in last:
             raise NotFound(f"The texts of campaign {campaign.pk} were never checked.")
         reports = {n: self._of_text(check, checked.get(n)) for n, check in last.items()}

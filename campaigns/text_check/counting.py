@@ -18,7 +18,7 @@ from django.db import connection
 from campaigns.audiences.behavior.kind import Sql
 from campaigns.audiences.resolving.part import answered, names_runs
 from campaigns.audiences.selection import compile_tree, is_time, joined
-from campaigns.text_check.sheets import (
+from campaigns.text_check.text_needs import (
     ELSEWHERE,
     MEASURES,
     WIDE,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from campaigns.text_check import tally as tallies
-from campaigns.text_check.sheets import MEASURES, Sheet, Sheets, measured
 from campaigns.text_check.tally import Tally
+from campaigns.text_check.text_needs import MEASURES, Sheet, Sheets, measured
 from campaigns.texts.rendering import Unrenderable
 from notifications.people.contact import Contact
 

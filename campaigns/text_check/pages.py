@@ -13,12 +13,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from campaigns import control, tasks
-from campaigns.launch_check import texts_checked
+from campaigns.launch_check import text_check_result
 from campaigns.planning import campaign_variants
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.variants.group import MAIN
-from campaigns.text_check.asking import DAYS, Refused
-from campaigns.text_check.text_check import MAX_DAYS, TextCheck, newest
+from campaigns.text_check.model import MAX_DAYS, TextCheck, newest
+from campaigns.text_check.start import DAYS, Refused
 from notifications.admin.ui.page import Page, actor
 from notifications.task_queue import enqueue_on_commit
 
@@ -105,7 +105,7 @@ class Card:
     def _render_card(
         self, request: HttpRequest, campaign: Campaign, problem: str = ""
     ) -> HttpResponse:
-        last, checked = newest(campaign), texts_checked.check_texts(campaign, timezone.now())
+        last, checked = newest(campaign), text_check_result.check_texts(campaign, timezone.now())
         texts = [
             (wording, last.get(wording.number), checked.get(wording.number))
             for wording in campaign_variants.wordings(campaign)

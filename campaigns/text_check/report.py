@@ -15,9 +15,9 @@ from campaigns.runs.reasons import Reason
 from campaigns.text_check import links
 from campaigns.text_check import tally as tallies
 from campaigns.text_check.counting import ODD
-from campaigns.text_check.sheets import CUT_OFF, MEASURES, Sheet, Sheets
+from campaigns.text_check.model import TextCheck
 from campaigns.text_check.tally import EXAMPLES, Group
-from campaigns.text_check.text_check import TextCheck
+from campaigns.text_check.text_needs import CUT_OFF, MEASURES, Sheet, Sheets
 from campaigns.texts import preview
 from campaigns.texts.content import languages_of, on_platform
 from notifications.fcm.options import PLATFORMS

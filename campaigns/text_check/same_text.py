@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
-from campaigns.text_check.text_check import TextCheck
+from campaigns.text_check.model import TextCheck
 from campaigns.texts.content import Content, in_language
 
 LOOKED_AT = 100  # runs, the newest

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.planning import campaign_variants
 from campaigns.planning.campaign import Campaign
-from campaigns.text_check.text_check import TextCheck
+from campaigns.text_check.model import TextCheck
 from notifications.people.importing.model import Import
 
 MUCH = 0.05  # of the devices; smaller changes happen every day

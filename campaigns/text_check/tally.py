@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from campaigns.text_check.counting import PERSON_BITS, SUMS, Counted
-from campaigns.text_check.sheets import MEASURES
+from campaigns.text_check.text_needs import MEASURES
 
 EXAMPLES = 3  # people named for each thing found
 # The longest values make the longest texts, unless a filter fails on them: then other values do.

@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns.runs.reasons import in_words as reason_in_words
+from campaigns.text_check.model import TextCheck
 from campaigns.text_check.report import Code, Finding, Level
-from campaigns.text_check.sheets import ELSEWHERE
-from campaigns.text_check.text_check import TextCheck
+from campaigns.text_check.text_needs import ELSEWHERE
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.webhooks.call import Call

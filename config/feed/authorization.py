@@ -14,8 +14,8 @@ from typing import Any
 
 from aiohttp import web
 
-from config.front.answers import Answer
 from config.front.environ import environ_of, with_body
+from config.front.wsgi_response import Answer
 from config.wsgi import application
 from notifications.requests.origin import FEED
 

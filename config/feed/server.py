@@ -17,11 +17,11 @@ from aiohttp import web
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
+from config.feed.address_limits import Crowded, Places, Rates
 from config.feed.authorization import Answered, Opening, ask, environ_for
 from config.feed.doorbell import Doorbell
 from config.feed.links import PLACE as LINKS
 from config.feed.links import Links
-from config.feed.places import Crowded, Places, Rates
 from config.feed.receipts import ANYBODY, MOST_BYTES, Receipts
 from config.feed.receipts import PLACE as RECEIPTS
 from config.feed.rounds import Rounds

@@ -11,7 +11,6 @@ from typing import Any
 from django.http import HttpResponse
 
 from config.front import bodies, refusals
-from config.front.answers import PART, Answer, Product
 from config.front.dispatch.batched_route import FastPath, WholeAnswer
 from config.front.dispatch.batching import Batcher
 from config.front.dispatch.shared import Shared
@@ -21,6 +20,7 @@ from config.front.memory import Memory, Share
 from config.front.refusals import Failed, Flooded, LongHeader, NoText, Refused, TwoKeys
 from config.front.sockets import Scissors, give_up_readers_after
 from config.front.worker_limits import Limits
+from config.front.wsgi_response import PART, Answer, Product
 from notifications.requests.request_id import name_of
 
 log = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from config.stack import StackError, other_emulator, shared_environment
+from config.stack import StackError, external_fcm, shared_environment
 from config.stack.ports import public_ports
 from config.stack.processes import emulator, flower, one_off, processes
 from config.stack.screen import Console, screen
@@ -53,7 +53,7 @@ def _bring_up(supervisor: Supervisor, state: State, console: Console) -> str:
     environ = os.environ
     if ended := end_leftovers(state.path):
         console.say(f"Ended {ended} processes of a launcher that was killed.")
-    foreign = other_emulator.environment(environ)
+    foreign = external_fcm.environment(environ)
     ports = public_ports(environ, emulator=not foreign)
     secrets = secret_values(state.path / "secrets", environ)
 

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Mapping
 
-from config.stack import other_emulator
+from config.stack import external_fcm
 from config.stack.servers.servers import without_password
 from config.stack.small_profile import is_small
 from config.stack.state import State
@@ -72,7 +72,7 @@ def _flower(env: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def _fcm(env: Mapping[str, str]) -> tuple[str, str]:
-    if other_emulator.environment(os.environ):
+    if external_fcm.environment(os.environ):
         return "FCM", f"{env['FCM_ENDPOINT']}   (FCM_ENDPOINT: the emulator was not started)"
     return "Emulator", f"{env['FCM_ENDPOINT']}/   (instead of FCM: no phone rings)"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from config.stack import other_emulator
+from config.stack import external_fcm
 from config.stack.small_profile import is_small
 from config.stack.state import State
 from config.stack.supervision.leftovers import MARK
@@ -29,7 +29,7 @@ def of_a_run(state: State, environ: Mapping[str, str], ports: Mapping[str, int])
         "METRICS_DIR": str(state.path / "measures"),
     }
     chosen = {name: environ.get(name) or value for name, value in defaults.items()}
-    fcm = other_emulator.environment(environ) or _emulators(state, ports["EMULATOR_PORT"])
+    fcm = external_fcm.environment(environ) or _emulators(state, ports["EMULATOR_PORT"])
     return chosen | fcm | {name: str(port) for name, port in ports.items()}
 
 

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns import control
-from campaigns.corrections.changing import NewText
+from campaigns.corrections.change_running_text import NewText
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.revisions.revision import content_of
 from campaigns.runs.run import Run

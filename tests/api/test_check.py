@@ -14,7 +14,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from campaigns.audiences import estimating
 from campaigns.audiences import reach as reaching
-from campaigns.launch_check import launch_report, quiet
+from campaigns.launch_check import launch_report, quiet_hours_check
 from campaigns.runs.run import Run
 from notifications.fcm.schema_check import FieldProblem
 from notifications.people.project import Project
@@ -39,7 +39,7 @@ FREE = {"field": "attributes.plan", "op": "eq", "value": "free"}
 @pytest.fixture(autouse=True)
 def awake(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the hour at which the tests run."""
-    monkeypatch.setattr(quiet, "WORTH_SAYING", 2)
+    monkeypatch.setattr(quiet_hours_check, "WORTH_SAYING", 2)
 
 
 @pytest.fixture

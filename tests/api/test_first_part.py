@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from campaigns.canary.first_part import FirstPart
 from campaigns.engine import engine
-from campaigns.launch_check import quiet
+from campaigns.launch_check import quiet_hours_check
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.chunk import Chunk
 from notifications.people.project import Project
@@ -24,7 +24,7 @@ FIRST: dict[str, Any] = {"first_percent": 10, "first_least": 10}
 @pytest.fixture(autouse=True)
 def awake(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the hour at which the tests run."""
-    monkeypatch.setattr(quiet, "WORTH_SAYING", 2)
+    monkeypatch.setattr(quiet_hours_check, "WORTH_SAYING", 2)
 
 
 def test_it_is_asked_for_by_a_share_and_off_by_default(alice: Caller, ours: Project) -> None:

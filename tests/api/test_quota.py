@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from campaigns import control
 from campaigns.audiences import estimating
-from campaigns.forecast import planned, sizes
+from campaigns.forecast.other_runs import planned_runs, run_sizes
 from campaigns.planning.campaign import Campaign
 from campaigns.sending import sending
 from notifications.people.contact import Contact
@@ -29,7 +29,7 @@ def at_ten_a_second(ours: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The quota is 750 a minute."""
     cache.clear()
     monkeypatch.setattr(estimating, "SAMPLE_SECONDS", 10.0)  # nothing is estimated
-    monkeypatch.setattr(sizes, "COUNTING_SECONDS", 60.0)
+    monkeypatch.setattr(run_sizes, "COUNTING_SECONDS", 60.0)
     Project.objects.update(quota_per_minute=750, timezone="UTC")
 
 
@@ -140,12 +140,12 @@ def test_it_says_how_many_more_are_planned_than_it_reckons(
     """One that goes on since the days before is among them."""
     week = {"spread_seconds": 6 * 86_400, "ttl_seconds": 7 * 86_400}
     long = scheduled(ours, NINE + timedelta(days=5), **week)
-    monkeypatch.setattr(planned, "MOST", 30)
+    monkeypatch.setattr(planned_runs, "MOST", 30)
     found = alice.get("quota?day=2031-05-20").json()
     assert (len(found["planned"]), found["not_reckoned"]) == (30, 19)
     assert max(one["begins_at"] for one in found["planned"]) == "2031-05-21T05:00:00Z"
     assert long.pk not in [one["run"] for one in found["planned"]]
-    monkeypatch.setattr(planned, "MOST", 49)
+    monkeypatch.setattr(planned_runs, "MOST", 49)
     found = alice.get("quota?day=2031-05-20").json()
     assert (len(found["planned"]), found["not_reckoned"]) == (49, 0)
     assert found["planned"][0]["run"] == long.pk

@@ -15,7 +15,7 @@ from campaigns.audiences import audience, reach, selection, why, words
 from campaigns.audiences.audience import Audience, Member
 from campaigns.audiences.resolving.leaf_by_leaf import each_leaf
 from campaigns.launch_check import freshness
-from campaigns.planning import ready
+from campaigns.planning import launch_problems
 from campaigns.runs.ledger import Recipient
 from notifications.people.contact import Contact
 from notifications.people.project import Project
@@ -128,7 +128,7 @@ def test_a_circle_that_two_people_saved_at_once_is_refused_when_it_is_used(
     second = make_audience(project, rules=inside(first))
     Audience.objects.filter(pk=first.pk).update(rules=inside(second))
     campaign = make_campaign(project, audience=second)
-    problems = ready.problems(campaign, campaign.created_at)
+    problems = launch_problems.problems(campaign, campaign.created_at)
     assert "cannot contain itself" in problems["audience"]
 
 

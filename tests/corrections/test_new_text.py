@@ -11,7 +11,7 @@ from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from campaigns import control
-from campaigns.corrections.changing import NewText, NotChanged, WouldSkip
+from campaigns.corrections.change_running_text import NewText, NotChanged, WouldSkip
 from campaigns.engine import engine
 from campaigns.planning import schedule
 from campaigns.runs.revisions.revision import ChangedMeanwhile, RunRevision, content_of

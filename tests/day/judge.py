@@ -19,7 +19,7 @@ from django.db import connection
 from campaigns.forecast.solver.capacity import Capacity
 from campaigns.forecast.solver.rules import Caps, People, PersonKind, Rules, Skip
 from campaigns.forecast.solver.solving import solve
-from campaigns.launch_check.foreseen import load_course as kept
+from campaigns.launch_check.stored_forecast import load_course as kept
 from campaigns.runs.run import Run
 from tests.day.story import Day
 from tests.day.when import A_DAY_TWICE, HOME, LATENESS, NEWS, PAUSED, RESUMED, TTL

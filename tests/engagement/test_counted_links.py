@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns.runs.run import Run
-from campaigns.sending import terms
+from campaigns.sending import message_settings
 from campaigns.texts.rendering import Reader, Unrenderable
 from campaigns.texts.template import Template
 from notifications.fcm import sizes
@@ -39,7 +39,7 @@ def sent(counts_links: str, platform: str, link: str = PAGE, **options: Any) -> 
         started_at=timezone.now(), ttl_seconds=60,
     )  # fmt: skip
     reader = Reader("81:7", "ada", {"city": "서울"}, "ko", "UTC", "token", "live1:APA91b", platform)
-    return as_fcm(terms.of_run(run)[None].renderer.render(reader, ttl_seconds=60))
+    return as_fcm(message_settings.of_run(run)[None].renderer.render(reader, ttl_seconds=60))
 
 
 def leads_to(address: str) -> tuple[str, str]:

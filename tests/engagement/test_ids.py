@@ -16,7 +16,7 @@ from campaigns.engagement.receipt import EchoSum, Event, Receipt, Report
 from campaigns.engagement.store_receipts import keep
 from campaigns.engine import forgetting
 from campaigns.runs.run import Run
-from campaigns.sending import terms
+from campaigns.sending import message_settings
 from campaigns.texts.rendering import Reader
 from campaigns.texts.template import Template
 from notifications.fcm.payload import as_fcm
@@ -66,7 +66,7 @@ def carried(project: Project, platform: str, options: dict[str, Any]) -> dict[st
         ttl_seconds=60,
     )  # fmt: skip
     reader = Reader("81:7", "ada", {}, "en", "UTC", "token", "live1:APA91b", platform)
-    message = as_fcm(terms.of_run(run)[None].renderer.render(reader, ttl_seconds=60))
+    message = as_fcm(message_settings.of_run(run)[None].renderer.render(reader, ttl_seconds=60))
     own = {"ios": ("apns", "payload"), "android": ("android", "data"), "web": ("webpush", "data")}
     block, place = own[platform]
     return {**message["data"], **message.get(block, {}).get(place, {})}

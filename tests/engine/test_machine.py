@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from campaigns import control
-from campaigns.corrections.changing import NewText
+from campaigns.corrections.change_running_text import NewText
 from campaigns.engine import engine, freezing
 from campaigns.results import reports
 from campaigns.runs import claiming, sums

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from campaigns.engagement.receipt_reading import AT_ONCE, MOST_BYTES
-from config.feed.places import REMEMBERED, Places, Rates, TooOften
+from config.feed.address_limits import REMEMBERED, Places, Rates, TooOften
 from notifications.keys.receipt_id import receipt_id
 from tests.api.own_app import OwnApp
 from tests.roles.every_page import HEADERS

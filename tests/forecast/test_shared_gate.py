@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns.forecast.course import foresee
-from campaigns.forecast.shared_gate import QUARTER, Gate, RunRequest, RunResult, simulate
+from campaigns.forecast.other_runs.shared_gate import QUARTER, Gate, RunRequest, RunResult, simulate
 from campaigns.forecast.solver import solving
 from campaigns.forecast.solver.capacity import Capacity
 from campaigns.forecast.solver.eligibility import Answer, check

@@ -8,7 +8,7 @@ from typing import Any
 from django.utils import timezone
 
 from campaigns import control
-from campaigns.corrections.changing import NewText
+from campaigns.corrections.change_running_text import NewText
 from campaigns.engine import engine
 from campaigns.runs.ledger import Retry
 from campaigns.runs.run import Run

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from campaigns import control
 from campaigns.audiences.lists import filling
-from campaigns.corrections import correcting
+from campaigns.corrections import draft_correction
 from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
@@ -53,7 +53,9 @@ def sent(run: Run) -> Run:
 
 
 def drafted(run: Run, **which: Any) -> Campaign:
-    draft = correcting.draft(run, **{"text": correcting.EVERY, "by": "user:alice", **which})
+    draft = draft_correction.draft(
+        run, **{"text": draft_correction.EVERY, "by": "user:alice", **which}
+    )
     assert filling.at_once(draft.audience)
     return draft
 
@@ -164,8 +166,8 @@ def test_a_run_that_is_in_no_inbox_and_reached_nobody_is_not(
     project: Project, deaf: Contact
 ) -> None:
     run = sent(make_run(project, template=WRONG))
-    with pytest.raises(correcting.NotCorrectable, match="Nobody got"):
-        correcting.draft(run, text=correcting.EVERY, by="user:alice")
+    with pytest.raises(draft_correction.NotCorrectable, match="Nobody got"):
+        draft_correction.draft(run, text=draft_correction.EVERY, by="user:alice")
 
 
 def test_who_has_removed_the_item_and_got_no_push_is_not_on_the_list(

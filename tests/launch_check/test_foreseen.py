@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from campaigns import control, tasks
 from campaigns.engagement import opening
 from campaigns.engine import engine
-from campaigns.launch_check import foreseen
-from campaigns.launch_check.foreseen import AT_LATEST, Foreseen
+from campaigns.launch_check import stored_forecast
 from campaigns.launch_check.launch_report import LaunchReport
+from campaigns.launch_check.stored_forecast import AT_LATEST, Foreseen
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.caps.counted import Counted
 from campaigns.runs.ledger import Recipient
@@ -64,7 +64,7 @@ def test_a_run_keeps_what_the_check_said_of_it(project: Project) -> None:
 
     tasks.advance(run_id=run.pk)
 
-    kept = foreseen.load_course(run)
+    kept = stored_forecast.load_course(run)
     assert kept and run.started_at
     assert (kept.sent, kept.skipped, kept.exact) == (said.sent, said.skipped, True) == (5, {}, True)
     assert kept.starts_at == run.started_at
@@ -82,9 +82,9 @@ def test_a_run_keeps_how_many_would_open_it_when(
     took(past, [0, 0, 1_800, 1_800])
     run = begun(make_run(project))
 
-    foreseen.keep(run.pk, timezone.now())
+    stored_forecast.keep(run.pk, timezone.now())
 
-    kept = foreseen.opens_of(run)
+    kept = stored_forecast.opens_of(run)
     assert kept and kept.counts
     assert (kept.expected, kept.told, kept.runs, sum(kept.counts)) == (4, 4, [past.pk], 4)
     shown = Caller(project).get(f"runs/{run.pk}").json()["foreseen"]
@@ -94,8 +94,8 @@ def test_a_run_keeps_how_many_would_open_it_when(
 def test_of_a_project_without_opens_a_run_is_foreseen_without_them(project: Project) -> None:
     make_people(project, 2)
     run = begun(make_run(project))
-    foreseen.keep(run.pk, timezone.now())
-    assert foreseen.load_course(run) and foreseen.opens_of(run) is None
+    stored_forecast.keep(run.pk, timezone.now())
+    assert stored_forecast.load_course(run) and stored_forecast.opens_of(run) is None
     shown = Caller(project).get(f"runs/{run.pk}").json()["foreseen"]
     assert (shown["sent"], shown["opens"]) == (2, None)
 
@@ -112,7 +112,7 @@ def test_what_the_run_sent_meanwhile_is_not_held_against_its_people(project: Pro
 
     tasks.advance(run_id=run.pk)
 
-    kept = foreseen.load_course(run)
+    kept = stored_forecast.load_course(run)
     assert kept and kept.sent == 3
 
 
@@ -134,7 +134,7 @@ def test_what_was_edited_since_the_launch_says_nothing_of_the_run(project: Proje
 
     tasks.advance(run_id=run.pk)
 
-    assert foreseen.load_course(run) is None
+    assert stored_forecast.load_course(run) is None
 
 
 def test_a_new_name_of_its_campaign_changes_nothing(project: Project) -> None:
@@ -144,7 +144,7 @@ def test_a_new_name_of_its_campaign_changes_nothing(project: Project) -> None:
 
     tasks.advance(run_id=run.pk)
 
-    kept = foreseen.load_course(run)
+    kept = stored_forecast.load_course(run)
     assert kept and kept.sent == 2
 
 
@@ -156,7 +156,7 @@ def test_another_audience_of_its_campaign_says_nothing_of_the_run(project: Proje
 
     tasks.advance(run_id=run.pk)
 
-    assert foreseen.load_course(run) is None
+    assert stored_forecast.load_course(run) is None
 
 
 def test_of_two_who_are_asked_one_reckons(project: Project) -> None:
@@ -164,9 +164,9 @@ def test_of_two_who_are_asked_one_reckons(project: Project) -> None:
     run = begun(make_run(project))
     Foreseen.objects.create(run=run, starts_at=timezone.now())
 
-    foreseen.keep(run.pk, timezone.now())
+    stored_forecast.keep(run.pk, timezone.now())
 
-    assert foreseen.load_course(run) is None, "the other is still at it"
+    assert stored_forecast.load_course(run) is None, "the other is still at it"
 
 
 def test_a_run_that_nobody_can_reckon_goes_on_without(
@@ -181,10 +181,10 @@ def test_a_run_that_nobody_can_reckon_goes_on_without(
 
     tasks.advance(run_id=run.pk)
 
-    assert foreseen.load_course(run) is None and "cannot be foreseen" in caplog.text
+    assert stored_forecast.load_course(run) is None and "cannot be foreseen" in caplog.text
     monkeypatch.undo()
     tasks.advance(run_id=run.pk)
-    assert foreseen.load_course(run) is None, "nobody tries again and again"
+    assert stored_forecast.load_course(run) is None, "nobody tries again and again"
     begun(run)
     assert run.state == Run.State.SENDING
 
@@ -192,19 +192,19 @@ def test_a_run_that_nobody_can_reckon_goes_on_without(
 def test_a_run_is_foreseen_only_as_it_begins(project: Project) -> None:
     make_people(project, 2)
     run = control.launch(make_campaign(project), by="user:alice", now=timezone.now())
-    foreseen.keep(run.pk, timezone.now())
+    stored_forecast.keep(run.pk, timezone.now())
     assert not Foreseen.objects.exists(), "it has not begun"
     begun(run)
-    foreseen.keep(run.pk, timezone.now() + AT_LATEST)
+    stored_forecast.keep(run.pk, timezone.now() + AT_LATEST)
     assert not Foreseen.objects.exists(), "others are in its audience by then"
-    foreseen.keep(run.pk, timezone.now())
+    stored_forecast.keep(run.pk, timezone.now())
     assert Foreseen.objects.exists()
 
 
 def test_a_rehearsal_is_not_foreseen(project: Project) -> None:
     make_people(project, 2)
     run = begun(ask(make_campaign(project)).run)
-    foreseen.keep(run.pk, timezone.now())
+    stored_forecast.keep(run.pk, timezone.now())
     assert not Foreseen.objects.exists()
 
 
@@ -213,7 +213,7 @@ def test_a_rehearsal_is_not_foreseen(project: Project) -> None:
     st.sampled_from([1, 2, 5, 15, 60, 600]),
 )  # fmt: skip
 def test_in_other_steps_as_many_left_by_each_moment(counts: list[int], step: int, to: int) -> None:
-    found = foreseen.in_steps(counts, step, to)
+    found = stored_forecast.in_steps(counts, step, to)
     assert sum(found) == pytest.approx(sum(counts))
     assert (len(found) - 1) * to < len(counts) * step <= len(found) * to or not counts
     by = [0, *accumulate(counts)]

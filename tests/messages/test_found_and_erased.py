@@ -12,7 +12,7 @@ from django.utils import timezone
 from campaigns import tasks
 from campaigns.runs.messages import message_pages
 from campaigns.runs.messages.message import Message
-from campaigns.sending import terms
+from campaigns.sending import message_settings
 from campaigns.texts.rendering import Reader
 from notifications.fcm import payload
 from notifications.people.project import Project
@@ -199,9 +199,9 @@ def test_a_message_that_came_while_its_person_was_erased_loses_its_text(
 def as_fcm(platform: str) -> dict[str, Any]:
     message = Message.objects.latest("number")
     reader = Reader("1:1", "ada", message.variables or {}, "", "", "token", "x:APA91b", platform)
-    push = terms.of_message(message, asks_receipts=False, counts_links="").renderer.render(
-        reader, ttl_seconds=60
-    )
+    push = message_settings.of_message(
+        message, asks_receipts=False, counts_links=""
+    ).renderer.render(reader, ttl_seconds=60)
     return dict(payload.as_fcm(push))
 
 

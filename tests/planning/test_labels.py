@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from campaigns.launch_check.launch_report import LaunchReport
 from campaigns.launch_check.warnings import Code
-from campaigns.planning import labels
+from campaigns.planning import analytics_labels
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch import launch
 from campaigns.runs.run import Run
@@ -36,12 +36,12 @@ def project(db: None) -> Project:
     ],
 )
 def test_a_label_is_made_from_the_name_and_stays_apart_by_the_number(name: str, label: str) -> None:
-    assert labels.made_from(name, 12) == label
+    assert analytics_labels.made_from(name, 12) == label
 
 
 @given(st.text(max_size=100), st.integers(1, 2**63))
 def test_firebase_takes_whatever_label_is_made(name: str, number: int) -> None:
-    assert rules.label(labels.made_from(name, number)) == ""
+    assert rules.label(analytics_labels.made_from(name, number)) == ""
 
 
 def test_a_run_keeps_the_label_it_was_launched_with(project: Project) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from campaigns.planning import outlook
-from campaigns.planning.outlook import Look
+from campaigns.planning import trial_rendering
+from campaigns.planning.trial_rendering import Look
 from campaigns.texts.rendering import Renderer
 from notifications.people.project import Project
 from tests.given.builders import make_contact, make_device, make_project, make_template
@@ -22,7 +22,7 @@ def project(db: None) -> Project:
 
 def look(project: Project, rules: dict[str, Any] = EVERYONE, **texts: Any) -> Look:
     renderer = Renderer(make_template(project, **texts).frozen(), collapse_id="carillon-0")
-    return outlook.look(project.pk, rules, renderer)
+    return trial_rendering.look(project.pk, rules, renderer)
 
 
 def person(project: Project, external_id: str, platform: str = "android", **values: Any) -> None:
@@ -35,7 +35,7 @@ def person(project: Project, external_id: str, platform: str = "android", **valu
 def test_the_people_with_the_longest_values_are_looked_at(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outlook, "DEVICES_TRIED", 3)
+    monkeypatch.setattr(trial_rendering, "DEVICES_TRIED", 3)
     for number in range(5):
         person(project, f"short{number}", story="x")
     person(project, "long", story="x" * 4_090)
@@ -63,7 +63,7 @@ def test_only_people_of_the_audience_with_a_device_are_looked_at(project: Projec
 def test_a_small_audience_of_old_people_is_found_too(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outlook, "AMONG", 2)
+    monkeypatch.setattr(trial_rendering, "AMONG", 2)
     person(project, "old", plan="pro")
     for number in range(4):
         person(project, f"new{number}", plan="free")

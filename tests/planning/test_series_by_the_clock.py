@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from campaigns import control
 from campaigns.engine import engine
-from campaigns.forecast import firebase, planned
+from campaigns.forecast.other_runs import firebase_projects, planned_runs
 from campaigns.planning import calendar, local, moving
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.repeats import moved_occurrences
@@ -234,8 +234,8 @@ def test_the_planner_has_people_at_their_own_time_of_each_day(
     project: Project, nine: datetime
 ) -> None:
     launch(daily(project, nine))
-    there, now = firebase.for_project(project), timezone.now()
-    found = planned.compute_planned(there, now, begin_of(nine) + 3 * DAY, now).runs
+    there, now = firebase_projects.for_project(project), timezone.now()
+    found = planned_runs.compute_planned(there, now, begin_of(nine) + 3 * DAY, now).runs
     times = [one.asks.rules.local_time for one in found if one.asks]
     seoul = [by.of("Asia/Seoul") for by in times if by]
     assert [at.astimezone(ZoneInfo("Asia/Seoul")).hour for at in seoul if at] == [9, 9, 9]

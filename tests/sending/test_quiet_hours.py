@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns import control, tasks
-from campaigns.corrections.changing import NewText
+from campaigns.corrections.change_running_text import NewText
 from campaigns.engine import engine, messages
 from campaigns.results import chunk_grid, reports
 from campaigns.runs.chunk import Chunk

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from campaigns.runs.ledger import Retry
 from campaigns.runs.run import Run
-from campaigns.sending import judge_answers, terms
+from campaigns.sending import judge_answers, message_settings
 from campaigns.sending.judge_answers import REFUSED, Final
 from campaigns.sending.left import UnsettledRecipient
 from campaigns.texts.rendering import Reader
@@ -31,7 +31,7 @@ def left(
     released: bool = False,
     in_windows: int = 0,
 ) -> UnsettledRecipient:
-    of_run = terms.of_run(run())[None]
+    of_run = message_settings.of_run(run())[None]
     return UnsettledRecipient(
         1, 1, 1, READER, of_run, tries, first, copies, "", released, in_windows
     )
@@ -49,11 +49,15 @@ def run(*, on_unknown: str = "resend", ttl: int = 86_400) -> Run:
 def judge(
     person: UnsettledRecipient, outcome: Outcome, its_run: Run, now: datetime
 ) -> Final | Retry | None:
-    return judge_answers.judge(replace(person, terms=terms.of_run(its_run)[None]), outcome, now)
+    return judge_answers.judge(
+        replace(person, settings=message_settings.of_run(its_run)[None]), outcome, now
+    )
 
 
 def may_be_sent_to(person: UnsettledRecipient, its_run: Run) -> bool:
-    return judge_answers.may_be_sent_to(replace(person, terms=terms.of_run(its_run)[None]))
+    return judge_answers.may_be_sent_to(
+        replace(person, settings=message_settings.of_run(its_run)[None])
+    )
 
 
 MAY_HAVE_ARRIVED = ("server_error", "unavailable", "unanswered")

@@ -15,7 +15,7 @@ import pytest
 from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 
-from config.stack import CHECKOUT, StackError, other_emulator, shared_environment
+from config.stack import CHECKOUT, StackError, external_fcm, shared_environment
 from config.stack.secret_values import read_assignments
 from config.stack.state import claim
 from notifications.people.project import Project
@@ -84,7 +84,7 @@ def _manage(state: Path, *arguments: str) -> str:
 )
 def test_half_of_a_stand_in_is_refused(given: dict[str, str], missing: str) -> None:
     with pytest.raises(StackError, match=missing):
-        other_emulator.environment(given)
+        external_fcm.environment(given)
 
 
 def test_without_one_our_emulator_plays_fcm(state: Path) -> None:

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from campaigns import control, tasks
 from campaigns.planning.campaign import Campaign
-from campaigns.text_check.text_check import TextCheck
+from campaigns.text_check.model import TextCheck
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project

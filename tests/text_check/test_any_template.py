@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from campaigns.runs.reasons import Reason
-from campaigns.text_check.sheets import width
+from campaigns.text_check.text_needs import width
 from campaigns.texts import preview
 from notifications.people.device import Device
 from notifications.people.project import Project

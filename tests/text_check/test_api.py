@@ -6,7 +6,7 @@ import pytest
 
 from campaigns import tasks
 from campaigns.planning.campaign import Campaign
-from campaigns.text_check.text_check import TextCheck
+from campaigns.text_check.model import TextCheck
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller, fields_at_fault

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from campaigns import tasks
 from campaigns.planning.campaign import Campaign
-from campaigns.text_check.text_check import TextCheck
+from campaigns.text_check.model import TextCheck
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role

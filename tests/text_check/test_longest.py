@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from campaigns.text_check.sheets import CUT_OFF, width
+from campaigns.text_check.text_needs import CUT_OFF, width
 from campaigns.texts import preview
 from notifications.people.contact import Contact
 from notifications.people.project import Project

@@ -9,10 +9,10 @@ import pytest
 from django.utils import timezone
 
 from campaigns.audiences import reach
-from campaigns.launch_check import texts_checked
+from campaigns.launch_check import text_check_result
 from campaigns.launch_check.launch_report import LaunchReport
 from campaigns.planning.campaign import Campaign
-from campaigns.text_check.text_check import TextCheck
+from campaigns.text_check.model import TextCheck
 from notifications.people.consent.category import Category
 from notifications.people.importing.model import Import
 from notifications.people.project import Project
@@ -116,7 +116,7 @@ def test_a_newer_count_of_the_audience_is_heeded_where_nobody_counts_anew(
     for number, code in ((10, []), (12, ["people"])):
         found = reach.Reach(number, number, number, {"android": number})
         campaign.audience.keep_size(found, rules, timezone.now())
-        texts = texts_checked.check_texts(Campaign.objects.get(pk=campaign.pk), timezone.now())
+        texts = text_check_result.check_texts(Campaign.objects.get(pk=campaign.pk), timezone.now())
         assert [str(one.code) for one in texts[0].stale] == code
 
 

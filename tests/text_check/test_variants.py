@@ -7,8 +7,8 @@ import pytest
 from campaigns import tasks
 from campaigns.planning import campaign_variants
 from campaigns.planning.campaign import Campaign
-from campaigns.text_check import text_check
-from campaigns.text_check.text_check import TextCheck
+from campaigns.text_check import model
+from campaigns.text_check.model import TextCheck
 from notifications.people.project import Project
 from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of
@@ -64,14 +64,14 @@ def test_the_texts_of_one_campaign_are_read_one_after_the_other(
     """Five at once would hold five workers."""
     desk.post(CARD, campaign.pk, days="7")
     a, b = TextCheck.objects.order_by("variant")
-    assert text_check.unfinished() == [a.pk]
+    assert model.unfinished() == [a.pk]
     tasks.check_texts(b.pk)
     b.refresh_from_db()
     assert b.state == "waiting", "it is not its turn"
     tasks.check_texts(a.pk)
-    assert text_check.following(a.pk) == b.pk and text_check.unfinished() == [b.pk]
+    assert model.following(a.pk) == b.pk and model.unfinished() == [b.pk]
     tasks.check_texts(b.pk)
-    assert text_check.following(b.pk) is None and text_check.unfinished() == []
+    assert model.following(b.pk) is None and model.unfinished() == []
 
 
 def test_while_one_is_still_read_the_other_is_shown(campaign: Campaign, desk: Desk) -> None:

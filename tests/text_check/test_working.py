@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from campaigns import control, tasks
 from campaigns.audiences.audience import Member
-from campaigns.text_check import asking, counting, longest, text_check, working
-from campaigns.text_check.asking import Refused
-from campaigns.text_check.text_check import TextCheck, claim
+from campaigns.text_check import counting, longest, model, start, worker
+from campaigns.text_check.model import TextCheck, claim
+from campaigns.text_check.start import Refused
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.postgres import clock
@@ -29,7 +29,7 @@ LACKS = {"title": "See you in {{ city }}"}
 @pytest.fixture
 def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FIRST", "LEAST", "MOST"):
-        monkeypatch.setattr(working, name, 4)
+        monkeypatch.setattr(worker, name, 4)
 
 
 def make_readers(project: Project) -> None:
@@ -49,7 +49,7 @@ def step(check: TextCheck) -> None:
     """Only one part, as a worker that is killed after it leaves it."""
     mine = claim(check.pk, now=clock.now())
     assert mine is not None
-    working.Reading(mine).step()
+    worker.Reading(mine).step()
 
 
 def lapse(check: TextCheck) -> None:
@@ -84,10 +84,10 @@ def test_of_a_worker_that_died_another_goes_on_and_nobody_is_counted_twice(
         lapse(check)
     check.refresh_from_db()
     assert 0 < check.seen < PEOPLE and 0 < check.percent < 100
-    assert text_check.unfinished() == [check.pk]
+    assert model.unfinished() == [check.pk]
     tasks.check_texts(check.pk)
     whole(check)
-    assert text_check.unfinished() == []
+    assert model.unfinished() == []
 
 
 def test_who_lost_the_lease_writes_nothing_more(project: Project, few_at_once: None) -> None:
@@ -97,8 +97,8 @@ def test_who_lost_the_lease_writes_nothing_more(project: Project, few_at_once: N
     slow = TextCheck.objects.select_related("project", "campaign").get(pk=check.pk)
     lapse(check)
     step(check)
-    with pytest.raises(text_check.Fenced):
-        working.Reading(slow).step()
+    with pytest.raises(model.Fenced):
+        worker.Reading(slow).step()
     lapse(check)
     tasks.check_texts(check.pk)
     whole(check)
@@ -116,12 +116,12 @@ def test_a_cancelled_check_is_not_read_further_and_the_last_report_stays(
     step(check)
     reading = TextCheck.objects.select_related("project", "campaign").get(pk=check.pk)
     assert control.cancel_text_check(campaign, by="user:alice", now=timezone.now())
-    with pytest.raises(text_check.Fenced):
-        working.Reading(reading).step()
+    with pytest.raises(model.Fenced):
+        worker.Reading(reading).step()
     tasks.check_texts(check.pk)
-    assert text_check.unfinished() == []
-    assert str(text_check.newest(campaign)[0].state) == "cancelled"
-    kept = text_check.newest_whole(campaign)[0]
+    assert model.unfinished() == []
+    assert str(model.newest(campaign)[0].state) == "cancelled"
+    kept = model.newest_whole(campaign)[0]
     assert kept.report is not None and kept.report["totals"]["devices"] == PEOPLE
     assert not control.cancel_text_check(campaign, by="user:alice", now=timezone.now())
 
@@ -138,7 +138,7 @@ def test_of_one_campaign_two_are_never_under_way(project: Project) -> None:
 
 
 def test_a_project_has_three_under_way_and_others_are_not_held_up(project: Project) -> None:
-    for _ in range(asking.MAX_OF_PROJECT):
+    for _ in range(start.MAX_OF_PROJECT):
         asked(make_campaign(project, template=LACKS))
     with pytest.raises(Refused, match="3 text checks of this project are under way"):
         asked(make_campaign(project, template=LACKS))
@@ -190,7 +190,7 @@ def test_without_a_list_that_its_rules_ask_about_it_fails_and_says_why(project: 
     check.refresh_from_db()
     assert check.state == "failed"
     assert check.problem == "A list that its rules ask about is gone."
-    assert text_check.unfinished() == []
+    assert model.unfinished() == []
 
 
 def test_a_part_that_takes_too_long_is_tried_with_fewer_and_then_given_up(

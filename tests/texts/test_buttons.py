@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 
-from campaigns.corrections import correcting
+from campaigns.corrections import draft_correction
 from campaigns.texts import revision
 from campaigns.texts.rendering import Unrenderable, render
 from campaigns.texts.template import Template
@@ -165,7 +165,7 @@ def test_a_run_keeps_the_buttons_it_was_launched_with_and_a_correction_begins_wi
     Template.objects.update(buttons=[])
     run.refresh_from_db()
     assert run.content["buttons"] == BUTTONS
-    assert correcting._as_sent(run, 0, named="x", by="user:alice").buttons == BUTTONS
+    assert draft_correction._as_sent(run, 0, named="x", by="user:alice").buttons == BUTTONS
 
 
 @pytest.mark.django_db

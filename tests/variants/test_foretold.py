@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from django.utils import timezone
 
-from campaigns.forecast.skipped import Skipped
+from campaigns.forecast.skips.skipped import Skipped
 from campaigns.launch_check.launch_report import LaunchReport
 from campaigns.planning import campaign_variants
 from campaigns.planning.campaign import Campaign

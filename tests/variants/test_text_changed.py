@@ -15,8 +15,8 @@ from django.utils import timezone
 
 from campaigns import control
 from campaigns.audiences.lists import filling
-from campaigns.corrections import correcting
-from campaigns.corrections.changing import NewText
+from campaigns.corrections import draft_correction
+from campaigns.corrections.change_running_text import NewText
 from campaigns.engine import engine
 from campaigns.runs import series
 from campaigns.runs.claiming import Claim, Opened
@@ -25,7 +25,7 @@ from campaigns.runs.revisions.revision import content_of, texts_of
 from campaigns.runs.run import Run
 from campaigns.runs.variants.group import REST
 from campaigns.runs.variants.variant import as_launched
-from campaigns.sending import sending, terms
+from campaigns.sending import message_settings, sending
 from notifications.people.project import Project
 from tests.admin.desk import Desk, messages_of, text_of
 from tests.api.caller import Caller
@@ -113,8 +113,8 @@ def test_the_rest_of_a_trial_reads_the_newest_text_of_the_variant_that_was_chose
     run = Run.objects.get(pk=run.pk)
     Run.objects.filter(pk=run.pk).update(winner=B)
     run.refresh_from_db()
-    assert terms.of_run(run)[REST].content["title"] == NEW
-    assert terms.of_run(run)[A].content["title"] == TITLES[A]
+    assert message_settings.of_run(run)[REST].content["title"] == NEW
+    assert message_settings.of_run(run)[A].content["title"] == TITLES[A]
 
 
 def test_a_variant_that_the_run_lacks_is_refused_by_its_letter(project: Project) -> None:
@@ -222,7 +222,9 @@ def test_a_correction_goes_to_who_got_that_variant_and_has_its_newest_text(
     run = launched(project)
     before_second_window(lambda: change(run))
     run = work(run)
-    made = control.correct(run, text=correcting.EVERY, revisions=[1], variant=B, by="user:alice")
+    made = control.correct(
+        run, text=draft_correction.EVERY, revisions=[1], variant=B, by="user:alice"
+    )
     assert made.template.title == NEW
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE campaigns_recipient, campaigns_delivery")  # as autovacuum would
@@ -270,7 +272,7 @@ def test_a_correction_of_outdated_texts_leaves_out_variants_that_did_not_change(
     outdated = before.filter(seq__in=b_seqs).count()
     assert 0 < outdated < before.count()
 
-    asked = {"text": correcting.EVERY, "variant": "", "revision": "older"}
+    asked = {"text": draft_correction.EVERY, "variant": "", "revision": "older"}
     desk.confirm("campaigns_run_correct", run.pk, **asked)
 
     draft = run.corrections.get()

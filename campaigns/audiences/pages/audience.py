@@ -17,8 +17,6 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
 from campaigns import tasks
-from campaigns.admin import used_by
-from campaigns.admin.copying import copied, copying
 from campaigns.audiences import membership
 from campaigns.audiences.audience import Audience, Member
 from campaigns.audiences.behavior.kinds import KINDS
@@ -31,6 +29,8 @@ from campaigns.audiences.rules import is_field
 from campaigns.audiences.words import broken, sentence
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
+from notifications.admin.ui import used_by
+from notifications.admin.ui.copying import copied, copying
 from notifications.admin.ui.current_project import named
 from notifications.admin.ui.dialogs import Dialog, ask, done, refused
 from notifications.admin.ui.page import Page, actor, page_url

@@ -13,12 +13,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
-from campaigns.admin import edit_conflicts
 from campaigns.audiences import membership, rules
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.pages.audience_preview import problems
 from campaigns.audiences.pages.builder import RulesBuilder
 from campaigns.audiences.words import sentence
+from campaigns.texts.pages import edit_conflicts
 from notifications.admin.ui.json_field import JSONText
 from notifications.admin.ui.unfolded import ModelForm
 from notifications.admin.ui.widgets import PlainArea

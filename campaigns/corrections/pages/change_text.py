@@ -15,9 +15,9 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 
-from campaigns.corrections import changing, handing_on, skipping
-from campaigns.corrections.changing import NewText
-from campaigns.corrections.correcting import MAIN as MAIN_TEXT
+from campaigns.corrections import apply_to_series, change_running_text, skips_by_new_text
+from campaigns.corrections.change_running_text import NewText
+from campaigns.corrections.draft_correction import MAIN as MAIN_TEXT
 from campaigns.engine import cancelling
 from campaigns.results.reports import held_back_and_waiting
 from campaigns.runs import sums
@@ -136,7 +136,7 @@ class ChangeTextDialog(RunDialog):
 
     @cached_property
     def problem(self) -> str:
-        return changing.problem(self.run)
+        return change_running_text.problem(self.run)
 
     @property
     def possible(self) -> bool:
@@ -159,11 +159,11 @@ class ChangeTextDialog(RunDialog):
     def _next_times(self) -> str:
         """The label “Also in …”; empty if the text is not used again."""
         if len(self.now) > 1:
-            if handing_on.has_next_runs(self.run):
+            if apply_to_series.has_next_runs(self.run):
                 return _("Also in the next runs of this series, and in the templates")
             return _("Also in the templates of these texts, for next times")
-        template = handing_on.template_of(self.run)
-        if handing_on.has_next_runs(self.run):
+        template = apply_to_series.template_of(self.run)
+        if apply_to_series.has_next_runs(self.run):
             if template is None:
                 return _("Also in the next runs of this series")
             text = _("Also in the next runs of this series, and in the template “%(name)s”")
@@ -204,11 +204,11 @@ class ChangeTextDialog(RunDialog):
     def _rewrite(self, variant: int, texts: dict[str, Any]) -> dict[str, Any] | None:
         """The variant's new content. None: it is invalid, and the form's errors say why."""
         try:
-            content = changing.rewritten(self.run, texts, variant)
+            content = change_running_text.rewritten(self.run, texts, variant)
         except ValidationError as error:
             self._place(error, variant)
             return None
-        if hopeless := changing.hopeless(self.run, content):
+        if hopeless := change_running_text.hopeless(self.run, content):
             self.add_error(None, hopeless)
             return None
         return content
@@ -255,7 +255,7 @@ class ChangeTextDialog(RunDialog):
             self.texts.get(MAIN, {}),
             others={number: texts for number, texts in self.texts.items() if number != MAIN},
             accept_skips=True,  # the review has shown them
-            next_runs=next_times and handing_on.has_next_runs(self.run),
+            next_runs=next_times and apply_to_series.has_next_runs(self.run),
             in_template=next_times,
         )
         return {"new": new}
@@ -276,8 +276,10 @@ class ChangeTextDialog(RunDialog):
             "variant": in_words(variant) if len(self.now) > 1 else "",
             "changes": shown(comparison.changes(now, content)),
             "snippets": snippets(now, content),
-            "skips": skipping.foretold(self.run, content, variant),
-            "reading": Reading(preview.card(content, skipping.pick_person(self.run, variant))),
+            "skips": skips_by_new_text.foretold(self.run, content, variant),
+            "reading": Reading(
+                preview.card(content, skips_by_new_text.pick_person(self.run, variant))
+            ),
         }
 
 

@@ -14,8 +14,8 @@ from unfold.widgets import UnfoldAdminSelectWidget
 
 from campaigns import control, tasks
 from campaigns.audiences.lists import filling, outcomes
-from campaigns.corrections import correcting
-from campaigns.corrections.correcting import EVERY, MAIN
+from campaigns.corrections import draft_correction
+from campaigns.corrections.draft_correction import EVERY, MAIN
 from campaigns.runs.pages.dialogs import RunDialog
 from campaigns.runs.pages.follow_ups import now_reached
 from campaigns.runs.revisions import shares
@@ -35,7 +35,7 @@ OLDER = "older"  # all revisions but the newest
 
 
 def offers_a_correction(run: Run) -> bool:
-    return not correcting.problem(run)
+    return not draft_correction.problem(run)
 
 
 class CorrectDialog(RunDialog):
@@ -80,7 +80,7 @@ class CorrectDialog(RunDialog):
             cast(forms.ChoiceField, self.fields["variant"]).choices = chosen
         else:
             del self.fields["variant"]
-        texts = correcting.texts_of(self.run) if self.possible else []
+        texts = draft_correction.texts_of(self.run) if self.possible else []
         if len(texts) > 1:
             cast(forms.ChoiceField, self.fields["text"]).choices = _text_choices(texts)
         else:
@@ -94,7 +94,7 @@ class CorrectDialog(RunDialog):
 
     @property
     def problem(self) -> str:
-        return correcting.problem(self.run)
+        return draft_correction.problem(self.run)
 
     @property
     def possible(self) -> bool:
@@ -115,7 +115,7 @@ class CorrectDialog(RunDialog):
             **counts,
             **now_reached(outcomes.reachable(run, outcomes.got(run))),
             "untagged": ", ".join(platforms),
-            "before": correcting.corrections_of(run),
+            "before": draft_correction.corrections_of(run),
         }
 
 
@@ -169,7 +169,7 @@ class Corrects:
                 outdated=form.cleaned_data.get("revision") == OLDER,
                 by=actor(request),
             )
-        except correcting.NotCorrectable as error:
+        except draft_correction.NotCorrectable as error:
             return refused(request, form, str(error))
         except ValidationError as error:
             return refused(request, form, error.messages[0])

@@ -10,7 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from campaigns.forecast.loss import Loss
+from campaigns.forecast.skips.loss import Loss
 from campaigns.launch_check.launch_report import LaunchReport
 from campaigns.launch_check.warnings import Code
 from campaigns.planning.api_fields import by_api_field

@@ -18,7 +18,6 @@ from django.utils.translation import gettext_lazy
 from unfold.enums import ActionVariant
 
 from campaigns import control, tasks
-from campaigns.admin.copying import copied, copying
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.pages import composing, filing, steps
 from campaigns.planning.pages import variant_fields as variants
@@ -36,6 +35,7 @@ from campaigns.runs.pages.states import STATE_COLOURS
 from campaigns.runs.run import Run
 from campaigns.text_check.pages import Card
 from campaigns.texts.template import Template
+from notifications.admin.ui.copying import copied, copying
 from notifications.admin.ui.dialogs import Dialog, ask, done, refused
 from notifications.admin.ui.page import Page, actor, keep_as_stored, page_url
 from notifications.admin.ui.unfolded import action, display

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.planning import rhythm_in_words
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.form_problems import STANDS
+from campaigns.planning.campaign_problems import STANDS
 from campaigns.planning.pages import steps
 from campaigns.planning.pages import variant_fields as variants
 from campaigns.runs import series

@@ -8,10 +8,10 @@ from typing import Any
 from django.forms import BooleanField, Field, MultipleChoiceField
 from django.utils.translation import gettext as _
 
-from campaigns.admin import edit_conflicts
-from campaigns.admin.edit_conflicts import Meanwhile
 from campaigns.runs import policy
 from campaigns.texts.content import TEXTS
+from campaigns.texts.pages import edit_conflicts
+from campaigns.texts.pages.edit_conflicts import Meanwhile
 from notifications.staff import audit
 from notifications.values import row_versions
 

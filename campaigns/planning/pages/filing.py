@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from campaigns.planning import filing
+from campaigns.planning import tags_and_archive
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import series
 from notifications.admin.ui.dialogs import Dialog, ask, done, refused
@@ -37,7 +37,7 @@ class TagsDialog(Dialog):
         self.initial = {"tags": ", ".join(campaign.tags) if campaign else ""}
 
     def clean_tags(self) -> list[str]:
-        return filing.tags_in(self.cleaned_data["tags"])
+        return tags_and_archive.tags_in(self.cleaned_data["tags"])
 
 
 # --- One campaign ---------------------------------------------------------------------------------
@@ -52,7 +52,7 @@ class TagsDialog(Dialog):
 def tag(page: Page, request: HttpRequest, form: TagsDialog, object_id: str) -> HttpResponse:
     campaign = Campaign.objects.select_related("project").get(pk=object_id)
     try:
-        filing.set_tags(campaign, form.cleaned_data["tags"], by=actor(request))
+        tags_and_archive.set_tags(campaign, form.cleaned_data["tags"], by=actor(request))
     except ValidationError as error:
         return refused(request, form, " ".join(error.messages))
     return done(request, _("The tags are saved."), to=page_url(campaign))
@@ -72,7 +72,7 @@ def tag(page: Page, request: HttpRequest, form: TagsDialog, object_id: str) -> H
 )
 def archive(page: Page, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
     mine = page.get_queryset(request).filter(pk=object_id)
-    filed = filing.archive(mine, by=actor(request), now=timezone.now())
+    filed = tags_and_archive.archive(mine, by=actor(request), now=timezone.now())
     if filed.kept:
         return refused(request, form, _explain_refusal(filed.kept[0]))
     url = page_url(Campaign(pk=object_id))
@@ -86,7 +86,7 @@ def archive(page: Page, request: HttpRequest, form: Dialog, object_id: str) -> H
     dialog=ask(gettext_lazy("Bring it back into the list?"), button=gettext_lazy("Bring back")),
 )
 def bring_back(page: Page, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
-    filing.bring_back(page.get_queryset(request).filter(pk=object_id), by=actor(request))
+    tags_and_archive.bring_back(page.get_queryset(request).filter(pk=object_id), by=actor(request))
     return done(request, _("It is in the list again."), to=page_url(Campaign(pk=object_id)))
 
 
@@ -98,10 +98,10 @@ def tag_many(page: Page, request: HttpRequest, queryset: QuerySet[Any]) -> HttpR
     error = ""
     if "confirmed" in request.POST:
         try:
-            tags = filing.tags_in(request.POST.get("tags", ""))
+            tags = tags_and_archive.tags_in(request.POST.get("tags", ""))
             if not tags:
                 raise ValidationError(_("Write at least one tag."))
-            filing.add_tags(queryset.select_related("project"), tags, by=actor(request))
+            tags_and_archive.add_tags(queryset.select_related("project"), tags, by=actor(request))
         except ValidationError as refusal:
             error = " ".join(refusal.messages)
         else:
@@ -119,9 +119,9 @@ def archive_many(page: Page, request: HttpRequest, queryset: QuerySet[Any]) -> H
             queryset,
             title=_("Archive these campaigns?"),
             hint=_("They leave the list; runs and results stay, and you can bring them back."),
-            kept=filing.unfinished(queryset),
+            kept=tags_and_archive.unfinished(queryset),
         )
-    filed = filing.archive(queryset, by=actor(request), now=timezone.now())
+    filed = tags_and_archive.archive(queryset, by=actor(request), now=timezone.now())
     if filed.kept:
         text = _("Not archived because a run is not finished: %(names)s.")
         messages.warning(request, text % {"names": named(filed.kept)})
@@ -135,7 +135,7 @@ def bring_back_many(
     if "confirmed" not in request.POST:
         title = _("Bring these campaigns back into the list?")
         return _confirm(page, request, queryset.exclude(archived_at=None), title=title, hint="")
-    filed = filing.bring_back(queryset, by=actor(request))
+    filed = tags_and_archive.bring_back(queryset, by=actor(request))
     return _report_done(request, _("In the list again: %(names)s."), filed.done)
 
 
@@ -151,7 +151,7 @@ def _confirm(
         "rows": [(row, row.pk in unfinished) for row in queryset],
         "possible": any(row.pk not in unfinished for row in queryset),
         "tags": request.POST.get("tags", ""),
-        "known_tags": filing.known_tags(row.project_id for row in queryset),
+        "known_tags": tags_and_archive.known_tags(row.project_id for row in queryset),
     }
     return TemplateResponse(request, "admin/campaigns/campaign/many.html", context)
 

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns.planning import filing
+from campaigns.planning import tags_and_archive
 from campaigns.runs.run import Run
 from notifications.admin.ui.current_project import current_project
 
@@ -41,7 +41,7 @@ class Tag(admin.SimpleListFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         project = current_project(request)
-        return [(tag, tag) for tag in filing.known_tags([project.pk] if project else [])]
+        return [(tag, tag) for tag in tags_and_archive.known_tags([project.pk] if project else [])]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         tag = self.value()

@@ -20,13 +20,13 @@ from unfold.widgets import (
     UnfoldAdminTextareaWidget,
 )
 
-from campaigns.admin.category import KINDS
-from campaigns.admin.edit_conflicts import Meanwhile
 from campaigns.planning.campaign import MAX_EVERY, MAX_FIRST, Campaign
 from campaigns.planning.pages import concurrent_edits, in_place
 from campaigns.planning.pages import variant_fields as variants
+from campaigns.planning.pages.category import KINDS
 from campaigns.planning.repeats import cron, days_off, weekdays
 from campaigns.runs.policy import NEVER, SETTINGS, TIMES_OF, WITH_REPEAT
+from campaigns.texts.pages.edit_conflicts import Meanwhile
 from notifications.admin.ui.duration_field import DurationText
 from notifications.admin.ui.wall_clock import WallClock
 from notifications.admin.ui.widgets import LineInput

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.engagement import goal_in_words
-from campaigns.forecast import waterfall
+from campaigns.forecast.skips import waterfall
 from campaigns.launch_check import freshness
 from campaigns.launch_check.launch_report import LaunchReport
 from campaigns.planning.campaign import Campaign

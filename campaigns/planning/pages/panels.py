@@ -26,8 +26,9 @@ from campaigns.audiences.pages.audience_preview import problems
 from campaigns.audiences.selection import sample
 from campaigns.audiences.words import sentence
 from campaigns.engagement import goal_in_words
-from campaigns.forecast import opens, skipped, waterfall
-from campaigns.launch_check import freshness, sharing
+from campaigns.forecast import opens
+from campaigns.forecast.skips import skipped, waterfall
+from campaigns.launch_check import freshness, group_sizes
 from campaigns.launch_check.launch_report import LaunchReport
 from campaigns.planning import campaign_variants
 from campaigns.planning.campaign import MAX_CONTROL, Campaign
@@ -356,7 +357,7 @@ def _variants_context(
         for place, (_n, text, _w) in enumerate(texts)
     ]  # fmt: skip
     return {
-        "shares": sharing.shares(parts, names, None),
+        "shares": group_sizes.shares(parts, names, None),
         "wordings": cards if len(cards) > 1 else [],
     }
 

@@ -16,9 +16,10 @@ from django.utils.translation import gettext as _
 
 from campaigns.audiences import estimating, reach
 from campaigns.canary import draw, in_words
-from campaigns.forecast import forecast, sent_to
+from campaigns.forecast import rate_forecast
 from campaigns.forecast.course import foresee
-from campaigns.launch_check import clocks, departures, quiet
+from campaigns.forecast.skips import sent_to
+from campaigns.launch_check import clocks, departures, quiet_hours_check
 from campaigns.launch_check.launch_report import REPORT_SECONDS
 from campaigns.planning import local
 from campaigns.planning.campaign import (
@@ -29,7 +30,7 @@ from campaigns.planning.campaign import (
     MIN_SPREAD,
     Campaign,
 )
-from campaigns.planning.form_problems import of_pace
+from campaigns.planning.campaign_problems import of_pace
 from campaigns.planning.repeats import (
     days_off,
     holidays,
@@ -63,11 +64,16 @@ class SchedulePreview:
     note: str = ""
     local: LocalTime | None = None  # set if it is sent in local time
     # How many would get it at night, or later.
-    asleep: quiet.NightShare | quiet.QuietHoursWait | clocks.LocalTimeSpread | None = None
+    asleep: (
+        quiet_hours_check.NightShare
+        | quiet_hours_check.QuietHoursWait
+        | clocks.LocalTimeSpread
+        | None
+    ) = None
     selected: int = 0  # devices, including skipped ones
     devices: int = 0  # devices, without skipped ones
     most: bool = False  # one per person: later times skip who got an earlier one
-    pace: forecast.Forecast | None = None
+    pace: rate_forecast.Forecast | None = None
     first: str = ""  # the canary in words: its size and wait
     goes_first: int = 0  # devices
     wait: int = 0  # seconds
@@ -114,7 +120,7 @@ def _find_pace(when: SchedulePreview, posted: Any, campaign: Campaign, now: date
         when.most = campaign.once_each
     except ValidationError as error:
         when.note = when.note or error.messages[0]
-    when.pace = forecast.foretell(
+    when.pace = rate_forecast.foretell(
         campaign.project,
         _rate(posted),
         when.devices,

@@ -17,7 +17,7 @@ from campaigns.canary.first_part import FirstPart
 from campaigns.canary.judgement import Missed
 from campaigns.canary.progress import Phase, load_progress
 from campaigns.forecast.course import Course
-from campaigns.launch_check import foreseen
+from campaigns.launch_check import stored_forecast
 from campaigns.results import reports, why_this_rate
 from campaigns.results.api import opens
 from campaigns.results.api.opens import OpensSerializer
@@ -223,10 +223,12 @@ def _snapshot(run: Run) -> dict[str, Any]:
 
 
 def _foreseen(run: Run) -> dict[str, Any] | None:
-    course = foreseen.load_course(run)
+    course = stored_forecast.load_course(run)
     if course is None:
         return None
-    return dict(CourseSerializer(course).data) | {"opens": opens.shown(foreseen.opens_of(run))}
+    return dict(CourseSerializer(course).data) | {
+        "opens": opens.shown(stored_forecast.opens_of(run))
+    }
 
 
 def _first_part(run: Run) -> dict[str, Any] | None:

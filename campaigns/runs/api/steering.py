@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from campaigns import tasks
-from campaigns.corrections.changing import NewText
+from campaigns.corrections.change_running_text import NewText
 from campaigns.planning.api import schedules
 from campaigns.planning.moving import MovedMeanwhile, WrongTime
 from campaigns.runs.api.runs import RunSerializer, possible

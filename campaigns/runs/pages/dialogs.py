@@ -16,7 +16,7 @@ from campaigns.canary import winner
 from campaigns.canary.in_words import chosen_by
 from campaigns.canary.winner import best
 from campaigns.engine import cancelling, unknowns
-from campaigns.forecast import forecast
+from campaigns.forecast import rate_forecast
 from campaigns.planning import local
 from campaigns.results import reports
 from campaigns.runs import series, sums
@@ -72,7 +72,7 @@ class RateDialog(RunDialog):
         return {
             "run": self.run,
             "quota": full_rate(self.run.project),
-            "fleet": forecast.foretell(self.run.project, None),
+            "fleet": rate_forecast.foretell(self.run.project, None),
         }
 
 

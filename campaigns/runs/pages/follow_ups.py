@@ -21,7 +21,7 @@ from campaigns.audiences.audience import Audience, validate_rules
 from campaigns.audiences.lists import filling, outcomes, run_lists, share
 from campaigns.audiences.lists.run_lists import is_known
 from campaigns.audiences.words import sentence
-from campaigns.corrections import correcting
+from campaigns.corrections import draft_correction
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.pages.dialogs import RunDialog
 from campaigns.runs.run import Run
@@ -152,7 +152,7 @@ class RestDialog(RunDialog):
         )
         return {
             "run": run,
-            "corrections": correcting.corrections_of(run),
+            "corrections": draft_correction.corrections_of(run),
             "counted": counted is not None,
             "devices": devices,
             **counts,
@@ -233,7 +233,7 @@ class EverybodyElseDialog(RunDialog):
 
     def context(self) -> dict[str, Any]:
         text = sentence(self.rules, project_id=self.run.project_id) if self.rules else ""
-        corrections = correcting.corrections_of(self.run)
+        corrections = draft_correction.corrections_of(self.run)
         return {
             "reach": self._counted[0],
             "problem": self.problem,

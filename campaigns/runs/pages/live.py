@@ -19,7 +19,7 @@ from campaigns.canary.first_part import part_of
 from campaigns.canary.progress import phase_of
 from campaigns.corrections.pages import change_text
 from campaigns.engine import broken
-from campaigns.forecast.forecast import number
+from campaigns.forecast.rate_forecast import number
 from campaigns.results import reports, why_this_rate
 from campaigns.results.chunk_grid import grid
 from campaigns.results.next_step import NEXT_STEP, TAKE_BACK

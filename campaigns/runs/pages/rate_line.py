@@ -11,8 +11,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from campaigns.forecast.course import Course
-from campaigns.forecast.forecast import number
-from campaigns.launch_check import foreseen
+from campaigns.forecast.rate_forecast import number
+from campaigns.launch_check import stored_forecast
 from campaigns.results.timeline import Timeline, timeline
 from campaigns.runs.run import Run
 from campaigns.runs.sums import average_rate, totals_of
@@ -60,7 +60,7 @@ def rate_line(run: Run, now: datetime) -> RateLine | None:
     """The rate line of a run. None until there are two points to join."""
     if run.started_at is None:
         return None
-    course = foreseen.load_course(run)
+    course = stored_forecast.load_course(run)
     drawn = _drawn_span(course, (run.finished_at or now) - run.started_at)
     line = timeline(run, now=now, within=drawn)
     plan = _plan(course, line.step, drawn)
@@ -112,7 +112,7 @@ def _drawn_span(course: Course | None, passed: timedelta) -> timedelta:
 def _plan(course: Course | None, step: int, drawn: timedelta) -> list[float]:
     if course is None:
         return []
-    counts = foreseen.in_steps(course.counts, course.step, step)
+    counts = stored_forecast.in_steps(course.counts, course.step, step)
     return [count / step for count in counts[: -(-int(drawn.total_seconds()) // step)]]
 
 

@@ -21,7 +21,7 @@ from campaigns.alerts.pages import alerts_of_run
 from campaigns.audiences.bounds import AS_KEPT
 from campaigns.audiences.lists.run_lists import is_known
 from campaigns.audiences.words import sentence
-from campaigns.corrections import correcting
+from campaigns.corrections import draft_correction
 from campaigns.corrections.pages import change_text
 from campaigns.corrections.pages.change_text import ChangeTextDialog
 from campaigns.corrections.pages.correct import CORRECT, Corrects, offers_a_correction
@@ -214,7 +214,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
             "frozen": policy.frozen_in(run, _as_launched(run, entries)),
             "said": sentence(run.rules, project_id=run.project_id, bounds=AS_KEPT),
             "repeats": rhythm_in_words.of_run(run),
-            "corrections": correcting.corrections_of(run),
+            "corrections": draft_correction.corrections_of(run),
             "compared": compare_run(run),
             "one_before": compare.one_before(run) if compare.is_comparable(run) else None,
         }

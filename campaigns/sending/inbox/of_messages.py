@@ -10,7 +10,7 @@ from psycopg.rows import namedtuple_row
 
 from campaigns.runs.messages.message import id_of
 from campaigns.sending.inbox.item import item_of
-from campaigns.sending.terms import UNSEEN
+from campaigns.sending.message_settings import UNSEEN
 from campaigns.texts.rendering import Reader, Renderer
 from notifications.inbox import storing
 from notifications.inbox.storing import New, store

@@ -25,12 +25,12 @@ def keep(claim: Claim, people: Iterable[UnsettledRecipient]) -> None:
         withdraw([left.contact_id for left in people], [reference_of(run) for run in wrong])
     items = [
         item_of(
-            left.terms.renderer,
+            left.settings.renderer,
             left.reader,
             contact_id=left.contact_id,
             reference=reference_of(claim.run.pk),
             category=claim.asks["category"],
-            revision=left.terms.revision,
+            revision=left.settings.revision,
         )
         for left in people
     ]

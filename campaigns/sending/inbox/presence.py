@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from campaigns.runs.reasons import Reason
 from campaigns.sending.left import UnsettledRecipient
-from campaigns.sending.terms import UNSEEN
+from campaigns.sending.message_settings import UNSEEN
 from notifications.inbox.online import online_since
 from notifications.inbox.reading import unseen_together
 
@@ -17,15 +17,15 @@ def look(people: Iterable[UnsettledRecipient]) -> None:
 
     It is read again at each try. Other messages cost nothing here.
     """
-    _skip_people_online([left for left in people if left.terms.quiet_if_online and not left.out])
-    _set_unseen_counts([left for left in people if left.terms.says_how_many])
+    _skip_people_online([left for left in people if left.settings.quiet_if_online and not left.out])
+    _set_unseen_counts([left for left in people if left.settings.says_how_many])
 
 
 def _skip_people_online(people: list[UnsettledRecipient]) -> None:
     """Skip people who have their inbox on the screen. If the process dies here: the next try
     decides again, and people who have left by then get the push."""
-    for seconds in {left.terms.quiet_if_online for left in people}:
-        group = [left for left in people if left.terms.quiet_if_online == seconds]
+    for seconds in {left.settings.quiet_if_online for left in people}:
+        group = [left for left in people if left.settings.quiet_if_online == seconds]
         online = online_since({left.contact_id for left in group}, seconds or 0)
         for left in group:
             if left.contact_id in online:
@@ -37,9 +37,9 @@ def _set_unseen_counts(people: list[UnsettledRecipient]) -> None:
     already seen it."""
     if not people:
         return
-    words = {left.terms.together for left in people}
+    words = {left.settings.together for left in people}
     unseen = unseen_together({left.contact_id for left in people}, words)
     for left in people:
-        count = unseen.get((left.contact_id, left.terms.together), 1)
+        count = unseen.get((left.contact_id, left.settings.together), 1)
         attributes = {**left.reader.attributes, UNSEEN: count}
         left.reader = replace(left.reader, attributes=attributes)

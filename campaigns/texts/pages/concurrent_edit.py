@@ -8,8 +8,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from campaigns.admin import edit_conflicts
 from campaigns.texts.comparison import Merged, changes
+from campaigns.texts.pages import edit_conflicts
 from campaigns.texts.revision import Revised, Revision
 from notifications.staff import actors
 

@@ -17,8 +17,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
-from campaigns.admin import used_by
-from campaigns.admin.copying import copied, copying
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.campaign_variants import Variant
 from campaigns.test_sends import pages as test_sends
@@ -34,6 +32,8 @@ from campaigns.texts.writing import insertable, pictures
 from campaigns.texts.writing.problems import found
 from campaigns.texts.writing.readable import readable
 from campaigns.triggers.automation import Automation
+from notifications.admin.ui import used_by
+from notifications.admin.ui.copying import copied, copying
 from notifications.admin.ui.current_project import named
 from notifications.admin.ui.dialogs import Dialog
 from notifications.admin.ui.keyset import row_id

@@ -19,7 +19,7 @@ from django.utils import timezone
 from campaigns import control
 from campaigns.audiences import estimating
 from campaigns.engine import engine
-from campaigns.forecast import sizes
+from campaigns.forecast.other_runs import run_sizes
 from campaigns.planning import calendar, moving
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
@@ -89,7 +89,7 @@ def test_it_says_when_it_would_end_there_and_whom_it_would_slow_down(
 ) -> None:
     """Ten a second: each of the two would have five."""
     monkeypatch.setattr(estimating, "SAMPLE_SECONDS", 10.0)  # nothing is estimated
-    monkeypatch.setattr(sizes, "COUNTING_SECONDS", 60.0)
+    monkeypatch.setattr(run_sizes, "COUNTING_SECONDS", 60.0)
     cache.clear()
     Project.objects.update(quota_per_minute=750)
     make_people(project, 600)

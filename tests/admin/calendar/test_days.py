@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from campaigns import control
 from campaigns.audiences import estimating
-from campaigns.forecast import overlap, planned, sizes
+from campaigns.forecast.other_runs import common_people, planned_runs, run_sizes
 from campaigns.planning import calendar
 from campaigns.planning.pages.calendar import day_panel
 from notifications.people.project import Project
@@ -32,7 +32,7 @@ KOREANS = {"field": "locale", "op": "eq", "value": "ko"}
 def at_ten_a_second(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     cache.clear()
     monkeypatch.setattr(estimating, "SAMPLE_SECONDS", 10.0)  # nothing is estimated
-    monkeypatch.setattr(sizes, "COUNTING_SECONDS", 60.0)
+    monkeypatch.setattr(run_sizes, "COUNTING_SECONDS", 60.0)
     Project.objects.update(quota_per_minute=750, timezone="UTC")
     project.refresh_from_db()
 
@@ -80,7 +80,7 @@ def test_each_time_of_a_series_is_looked_at_once_and_none_that_is_over_by_then(
 def test_lines_that_leave_runs_out_say_how_many(
     desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(planned, "MOST", 1)
+    monkeypatch.setattr(planned_runs, "MOST", 1)
     make_people(project, 1)
     for _ in range(3):
         scheduled(project, NINE)
@@ -219,21 +219,21 @@ def test_what_takes_too_long_is_estimated_or_said_not_to_be_counted(
     for number in range(2):
         scheduled(project, NINE + number * HOUR, name=f"Sale {number}")
     monkeypatch.setattr(estimating, "MOST", 100.0)
-    count = overlap._count
+    count = common_people._count
 
     def only_a_part(*asked: Any) -> int:
         if asked[-1] is None:
             raise TooSlow
         return count(*asked)
 
-    monkeypatch.setattr(overlap, "_count", only_a_part)
+    monkeypatch.setattr(common_people, "_count", only_a_part)
     assert "About 3 people would get both" in days(desk)["2031-05-14"]
     cache.clear()
 
     def never(*asked: Any) -> int:
         raise TooSlow
 
-    monkeypatch.setattr(overlap, "_count", never)
+    monkeypatch.setattr(common_people, "_count", never)
     said = "How many would get both “Sale 0” and “Sale 1” was not counted."
     assert said in days(desk)["2031-05-14"]
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from campaigns.audiences import estimating, reach
 from campaigns.figures import sent
-from campaigns.forecast import planned, sizes
+from campaigns.forecast.other_runs import planned_runs, run_sizes
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.project import Project
@@ -33,7 +33,7 @@ def at_ten_a_second(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The quota is 750 a minute."""
     cache.clear()
     monkeypatch.setattr(estimating, "SAMPLE_SECONDS", 10.0)  # nothing is estimated
-    monkeypatch.setattr(sizes, "COUNTING_SECONDS", 60.0)
+    monkeypatch.setattr(run_sizes, "COUNTING_SECONDS", 60.0)
     Project.objects.update(quota_per_minute=750, timezone="UTC")
     project.refresh_from_db()
 
@@ -62,7 +62,7 @@ def test_of_too_many_it_says_how_many_it_did_not_reckon(
         scheduled(project, NINE + number * MINUTE, name=f"Sale {number}")
     said = "1 more is planned and was not reckoned."
     assert said not in planner(desk)
-    monkeypatch.setattr(planned, "MOST", 2)
+    monkeypatch.setattr(planned_runs, "MOST", 2)
     text = planner(desk)
     assert said in text and "14 May 09:01" in text and "14 May 09:02" not in text
 

@@ -13,9 +13,9 @@ from django.utils import timezone, translation
 
 from campaigns import control
 from campaigns.engine import engine
-from campaigns.forecast.sizes import Sizes
+from campaigns.forecast.other_runs.run_sizes import Sizes
 from campaigns.forecast.solver.rules import PersonKind
-from campaigns.planning import ready
+from campaigns.planning import launch_problems
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import best_hour
 from campaigns.runs.run import Run
@@ -167,8 +167,8 @@ def test_a_day_that_is_over_for_everybody_cannot_be_launched(seoul: Project) -> 
     reads(seoul, 23, "Etc/GMT+12")
     campaign = by_best_hours(seoul)
     last = datetime(2031, 5, 8, 11, tzinfo=UTC)  # 23:00 on the 7th in the last zone
-    assert ready.problems(campaign, last - timedelta(minutes=1)) == {}
-    assert "This time has passed" in ready.problems(campaign, last)["at"]
+    assert launch_problems.problems(campaign, last - timedelta(minutes=1)) == {}
+    assert "This time has passed" in launch_problems.problems(campaign, last)["at"]
 
 
 def launched(project: Project) -> Run:

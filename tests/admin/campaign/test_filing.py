@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from campaigns import control
 from campaigns.engine import engine
-from campaigns.planning import filing
+from campaigns.planning import tags_and_archive
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.project import Project
@@ -97,7 +97,7 @@ def test_tags_are_added_to_all_or_to_none(desk: Desk, project: Project) -> None:
     full = make_campaign(project, tags=[f"t{number}" for number in range(10)])
     free = make_campaign(project, tags=["shop"])
     with pytest.raises(ValidationError):
-        filing.add_tags([free, full], ["new"], by="user:ada")
+        tags_and_archive.add_tags([free, full], ["new"], by="user:ada")
     free.refresh_from_db()
     assert free.tags == ["shop"]
 

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns import control
-from campaigns.planning import moving, ready
+from campaigns.planning import launch_problems, moving
 from campaigns.planning.campaign import Campaign
 from notifications.people.project import Project
 from tests.admin.desk import Desk
@@ -244,10 +244,10 @@ def test_a_time_that_has_passed_everywhere_cannot_be_launched(seoul: Project) ->
     campaign = just_now(seoul)
     Campaign.objects.update(at=timezone.now() - timedelta(hours=11, minutes=59))
     campaign.refresh_from_db()
-    assert ready.problems(campaign, timezone.now()) == {}
+    assert launch_problems.problems(campaign, timezone.now()) == {}
     Campaign.objects.update(at=timezone.now() - timedelta(hours=12, minutes=1))
     campaign.refresh_from_db()
-    assert "This time has passed" in ready.problems(campaign, timezone.now())["at"]
+    assert "This time has passed" in launch_problems.problems(campaign, timezone.now())["at"]
 
 
 def test_the_page_of_a_run_says_by_which_time_it_goes(desk: Desk, seoul: Project) -> None:

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from campaigns import control
 from campaigns.audiences import estimating
-from campaigns.forecast import sizes
+from campaigns.forecast.other_runs import run_sizes
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.project import Project
@@ -165,7 +165,7 @@ def test_it_shows_what_it_meets_there_before_it_is_moved(
 ) -> None:
     """Ten a second: each of the two would have five. What it leaves takes no part."""
     monkeypatch.setattr(estimating, "SAMPLE_SECONDS", 10.0)  # nothing is estimated
-    monkeypatch.setattr(sizes, "COUNTING_SECONDS", 60.0)
+    monkeypatch.setattr(run_sizes, "COUNTING_SECONDS", 60.0)
     cache.clear()
     Project.objects.update(quota_per_minute=750)
     make_people(project, 599)

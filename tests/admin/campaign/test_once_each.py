@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from django.utils import timezone
 
-from campaigns.launch_check import foreseen
+from campaigns.launch_check import stored_forecast
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.prior_recipients import IndexedRun, PriorRecipient
 from campaigns.runs.run import Run
@@ -109,7 +109,7 @@ def test_how_a_run_was_foreseen_does_not_count_its_own_people_as_having_had_it(
 ) -> None:
     person(project)
     run = send(series(project))
-    foreseen.keep(run.pk, timezone.now())
-    kept = foreseen.load_course(run)
+    stored_forecast.keep(run.pk, timezone.now())
+    kept = stored_forecast.load_course(run)
     assert kept is not None
     assert kept.sent == 1

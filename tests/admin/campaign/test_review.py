@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from campaigns.audiences.audience import Audience
-from campaigns.launch_check import freshness, quiet
+from campaigns.launch_check import freshness, quiet_hours_check
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.consent.category import Category
@@ -26,7 +26,7 @@ BO = {"first_name": "Bo"}
 @pytest.fixture(autouse=True)
 def awake(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the hour at which the tests run."""
-    monkeypatch.setattr(quiet, "WORTH_SAYING", 2)
+    monkeypatch.setattr(quiet_hours_check, "WORTH_SAYING", 2)
 
 
 def test_the_review_of_who_never_sends_twice_says_what_stays_unknown(

@@ -10,8 +10,8 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.admin import category as category_page
-from campaigns.admin import category as kind_dialog
+from campaigns.planning.pages import category as category_page
+from campaigns.planning.pages import category as kind_dialog
 from notifications.people.consent.category import Category
 from notifications.people.consent.change import ConsentChange
 from notifications.people.consent.record import EVERYTHING, ConsentAnswer, record_answers

@@ -15,7 +15,7 @@ from django.utils import timezone
 from campaigns import control
 from campaigns.audiences.behavior import past
 from campaigns.audiences.words import sentence
-from campaigns.corrections.changing import NewText
+from campaigns.corrections.change_running_text import NewText
 from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.ledger import Delivery, Recipient

@@ -12,7 +12,7 @@ from django.utils import timezone
 from campaigns import control, tasks
 from campaigns.audiences.lists import filling
 from campaigns.engine import engine, forgetting
-from campaigns.planning import ready
+from campaigns.planning import launch_problems
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from campaigns.sending import sending
@@ -252,7 +252,7 @@ def test_a_long_list_of_a_correction_is_filled_by_a_task(
     with django_capture_on_commit_callbacks(execute=True):
         made = corrected(desk, run)
     assert enqueued == [made.audience_id]
-    assert "still being filled" in ready.problems(made, timezone.now())["audience"]
+    assert "still being filled" in launch_problems.problems(made, timezone.now())["audience"]
     while filling.unfinished():
         tasks.fill_list(made.audience_id)
     assert Contact.objects.filter(member__audience=made.audience_id).count() == 3

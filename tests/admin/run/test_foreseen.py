@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from campaigns.engagement.receipt import EchoSum
 from campaigns.engine import engine
-from campaigns.launch_check.foreseen import Foreseen
+from campaigns.launch_check.stored_forecast import Foreseen
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.admin.desk import Desk

@@ -13,7 +13,7 @@ from campaigns import tasks
 from campaigns.audiences.audience import Audience, Member
 from campaigns.audiences.lists import filling, outcomes
 from campaigns.engine import engine, forgetting, unknowns
-from campaigns.planning import ready
+from campaigns.planning import launch_problems
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Recipient, Retry
 from campaigns.runs.run import Run
@@ -140,7 +140,7 @@ def test_a_long_list_is_filled_by_a_task_in_parts_and_cannot_be_launched_before(
     made = Audience.objects.get(kind="list")
     assert slow == [made.pk] and len(on_list(made)) == 2
     assert "2 people are on it so far" in desk.open("campaigns_audience_change", made.pk)
-    problems = ready.problems(make_campaign(project, audience=made), timezone.now())
+    problems = launch_problems.problems(make_campaign(project, audience=made), timezone.now())
     assert "still being filled" in problems["audience"]
     naming = {"field": "list", "op": "ne", "value": made.pk}
     other = Audience(project=project, name="Others", rules=naming)

@@ -68,7 +68,7 @@ def _old_text_under_a_new_number() -> None:
         sending.left.extendleft(reversed(people))
         sending.run.revision = revision
         for left in sending.left:
-            left.terms = replace(left.terms, revision=revision)
+            left.settings = replace(left.settings, revision=revision)
 
     patch(Sending, "_read_anew", keep_the_words)
 

@@ -11,9 +11,9 @@ from tests.chaos.bug import bug, patch
 @bug("who takes over a rehearsal's chunk sends for real", fault="F85")
 def _sends_for_real() -> None:
     """The first worker only has FCM check; whoever comes after its death does not know that."""
-    from campaigns.sending import terms
+    from campaigns.sending import message_settings
 
-    of_chunk = terms.of_chunk
+    of_chunk = message_settings.of_chunk
 
     def forgetful(claim: Any) -> Any:
         found: Any = of_chunk(claim)
@@ -24,4 +24,4 @@ def _sends_for_real() -> None:
         found.clear()
         return found
 
-    patch(terms, "of_chunk", forgetful)
+    patch(message_settings, "of_chunk", forgetful)

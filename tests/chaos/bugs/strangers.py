@@ -33,7 +33,7 @@ def _each_kept() -> None:
 def _every_socket() -> None:
     if FEED not in sys.modules:
         return
-    from config.feed.places import Places
+    from config.feed.address_limits import Places
 
     patch(Places, "hold", lambda *_: True)
     patch(Places, "let_go", lambda *_: None)

@@ -14,9 +14,9 @@ NAP_SECONDS, DEVICES_AT_ONCE = 0.9, 300
 def _small_parts() -> None:
     """So that thousands are read as millions are: killed in the middle of a part, when all of it is
     counted and nothing kept."""
-    from campaigns.text_check import working
+    from campaigns.text_check import worker
 
-    keep = vars(working)["keep"]
+    keep = vars(worker)["keep"]
 
     def keep_after_a_nap(*given: Any, **values: Any) -> None:
         if "tally" in values:
@@ -24,21 +24,21 @@ def _small_parts() -> None:
         keep(*given, **values)
 
     for name in ("FIRST", "LEAST", "MOST"):
-        patch(working, name, DEVICES_AT_ONCE)
-    patch(working, "keep", keep_after_a_nap)
+        patch(worker, name, DEVICES_AT_ONCE)
+    patch(worker, "keep", keep_after_a_nap)
 
 
 @bug("keeps what a text check counted before how far it is", fault="F84")
 def _keeps_early() -> None:
     """Whoever dies in between has a part counted that the next worker counts again."""
-    from campaigns.text_check import working
-    from campaigns.text_check.text_check import TextCheck
+    from campaigns.text_check import worker
+    from campaigns.text_check.model import TextCheck
 
-    keep = vars(working)["keep"]
+    keep = vars(worker)["keep"]
 
     def keep_in_two_steps(check: TextCheck, **values: Any) -> None:
         if "tally" in values:
             TextCheck.objects.filter(pk=check.pk).update(tally=values["tally"])
         keep(check, **values)
 
-    patch(working, "keep", keep_in_two_steps)
+    patch(worker, "keep", keep_in_two_steps)

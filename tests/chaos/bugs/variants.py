@@ -23,9 +23,9 @@ def _the_control_group_is_rung() -> None:
 def _drawn_anew() -> None:
     """Whoever takes a chunk over draws the texts again, and not by the person."""
     from campaigns.runs.claiming import Claim
-    from campaigns.sending import terms
+    from campaigns.sending import message_settings
 
-    of_chunk = terms.of_chunk
+    of_chunk = message_settings.of_chunk
 
     def drawn(claim: Claim) -> Any:
         found = of_chunk(claim)
@@ -33,17 +33,17 @@ def _drawn_anew() -> None:
             found = {-1: found[-1], 0: found[1], 1: found[2], 2: found[0]}
         return found
 
-    patch(terms, "of_chunk", drawn)
+    patch(message_settings, "of_chunk", drawn)
 
 
 @bug("whoever takes up a changed text takes it up for every variant", fault="F98")
 def _taken_up_for_all() -> None:
     from collections import defaultdict
 
-    from campaigns.sending import terms, worker_database
+    from campaigns.sending import message_settings, worker_database
 
     def of_all(self: worker_database.WorkerDatabase) -> object:
-        changed = terms.of_run(self._run)[1]
+        changed = message_settings.of_run(self._run)[1]
         return defaultdict(lambda: changed)
 
     patch(worker_database.WorkerDatabase, "terms", of_all)

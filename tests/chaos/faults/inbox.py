@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from campaigns import control, tasks
 from campaigns.audiences.lists import filling
-from campaigns.corrections import correcting
-from campaigns.corrections.changing import NewText
+from campaigns.corrections import draft_correction
+from campaigns.corrections.change_running_text import NewText
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.texts.template import Template
@@ -72,7 +72,7 @@ def correction(scene: Scene) -> None:
     Device.objects.bulk_update(lost, ["address"])
     wrong = scene.launch(inbox=True)
     scene.finish()
-    draft = correcting.draft(wrong, text=correcting.EVERY, by="user:alice")
+    draft = draft_correction.draft(wrong, text=draft_correction.EVERY, by="user:alice")
     while not filling.at_once(draft.audience):
         pass
     Template.objects.filter(pk=draft.template_id).update(title=NEW)

@@ -7,7 +7,7 @@ import time
 from django.utils import timezone
 
 from campaigns import control, tasks
-from campaigns.text_check.text_check import TextCheck
+from campaigns.text_check.model import TextCheck
 from notifications.people.contact import Contact
 from notifications.task_queue import enqueue_on_commit
 from tests.chaos.bugs.text_checks import DEVICES_AT_ONCE, NAP_SECONDS

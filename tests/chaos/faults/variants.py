@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from django.utils import timezone
 
 from campaigns import control, tasks
-from campaigns.corrections.changing import NewText
+from campaigns.corrections.change_running_text import NewText
 from campaigns.planning import campaign_variants
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.variants.group import CONTROL

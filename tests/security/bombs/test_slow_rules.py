@@ -14,7 +14,7 @@ from campaigns.audiences.behavior.kind import Sql
 from campaigns.audiences.pages import audience_preview
 from campaigns.audiences.selection import joined
 from campaigns.launch_check import samples
-from campaigns.planning import outlook
+from campaigns.planning import trial_rendering
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.project import Project
@@ -32,7 +32,7 @@ ASLEEP = Sql("(SELECT pg_sleep(60) IS NULL)")
 def slow(project: Project, monkeypatch: MonkeyPatch) -> Audience:
     """An audience whose rules keep PostgreSQL busy, and budgets that a test can wait for."""
     make_people(project, 2)
-    for module in (selection, why, outlook, reach):
+    for module in (selection, why, trial_rendering, reach):
         monkeypatch.setattr(module, "compile_tree", lambda _tree: ASLEEP)
     monkeypatch.setattr(estimating, "SAMPLE_SECONDS", AT_ONCE)
     monkeypatch.setattr(estimating, "PART_SECONDS", AT_ONCE)
@@ -40,7 +40,7 @@ def slow(project: Project, monkeypatch: MonkeyPatch) -> Audience:
     everybody = estimating.Part(joined(None), 1)
     monkeypatch.setattr(estimating, "part", lambda *_: everybody)
     monkeypatch.setattr(reach, "EXACT_SECONDS", AT_ONCE)
-    monkeypatch.setattr(outlook, "LOOKING_SECONDS", AT_ONCE)
+    monkeypatch.setattr(trial_rendering, "LOOKING_SECONDS", AT_ONCE)
     monkeypatch.setattr(audience_preview, "ASKING_SECONDS", AT_ONCE)
     monkeypatch.setattr(audiences, "EXPLAINING_SECONDS", AT_ONCE)
     monkeypatch.setattr(samples, "SECONDS", AT_ONCE)

@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from campaigns.figures.hours import hours_of, of_day
-from campaigns.forecast import firebase
-from campaigns.forecast.collisions import Collision, DayCollisions, collisions
-from campaigns.forecast.firebase import Firebase
-from campaigns.forecast.planned import Planned, compute_runs, list_all_planned
+from campaigns.forecast.other_runs import firebase_projects
+from campaigns.forecast.other_runs.collisions import Collision, DayCollisions, collisions
+from campaigns.forecast.other_runs.firebase_projects import Firebase
+from campaigns.forecast.other_runs.planned_runs import Planned, compute_runs, list_all_planned
 from campaigns.planning.calendar import Entry
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.pages.calendar.hourly_heatmap import Heat, heat
@@ -36,7 +36,7 @@ def days(
     project: Project, campaigns: QuerySet[Campaign], span: Span, now: datetime
 ) -> tuple[list[DayQuota], int]:
     """Days with something to show, and how many runs their lines leave out."""
-    firebase_project = firebase.for_project(project)
+    firebase_project = firebase_projects.for_project(project)
     all_planned = list_all_planned(firebase_project, span.since, span.until, now)
     pairs = collisions(_group_by_day(all_planned, campaigns, span))
     coming = compute_runs(firebase_project, all_planned, span.since)

@@ -15,10 +15,10 @@ from django.utils.translation import ngettext
 
 from campaigns.audiences import estimating, reach
 from campaigns.audiences.reach import Reach
-from campaigns.forecast import sizes
-from campaigns.forecast.reschedule import Moved, moved
+from campaigns.forecast.other_runs import run_sizes
+from campaigns.forecast.other_runs.reschedule import Moved, moved
 from campaigns.forecast.solver.rules import Skip
-from campaigns.launch_check import quiet
+from campaigns.launch_check import quiet_hours_check
 from campaigns.runs.run import Run
 from notifications.postgres.budget import Busy, clock, slow_query_slot, until
 from notifications.values.moments import DAY_AND_CLOCK, in_words, local, roughly
@@ -50,7 +50,7 @@ class MoveWarnings:
         with (
             suppress(Busy),
             slow_query_slot(self.run.project_id),
-            until(clock() + sizes.COUNTING_SECONDS),
+            until(clock() + run_sizes.COUNTING_SECONDS),
         ):
             return moved(self.run, self.to, self.now, one=self.one)
         return None
@@ -121,7 +121,9 @@ class MoveWarnings:
         if self.reach is None or not self.reach.devices:
             return ""
         seconds = estimating.SAMPLE_SECONDS
-        return quiet.warning(self.run, self.run.rules, self.to, self.clock, seconds=seconds)
+        return quiet_hours_check.warning(
+            self.run, self.run.rules, self.to, self.clock, seconds=seconds
+        )
 
     def _nobody(self) -> str:
         if self.reach is None:

@@ -9,10 +9,10 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns.forecast import delays
-from campaigns.forecast.firebase import Firebase
-from campaigns.forecast.planned import of_campaign
-from campaigns.forecast.shared_gate import RunRequest
+from campaigns.forecast.other_runs import delays
+from campaigns.forecast.other_runs.firebase_projects import Firebase
+from campaigns.forecast.other_runs.planned_runs import of_campaign
+from campaigns.forecast.other_runs.shared_gate import RunRequest
 from campaigns.planning.campaign import Campaign
 from notifications.admin.ui.wall_clock import WallClock
 from notifications.people.project import Project

@@ -17,11 +17,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from campaigns.figures.hours import hours_of, of_day
-from campaigns.forecast import delays, firebase, sizes
-from campaigns.forecast.delays import Outcome
-from campaigns.forecast.firebase import Firebase
-from campaigns.forecast.forecast import number
-from campaigns.forecast.planned import Planned, compute_planned
+from campaigns.forecast.other_runs import delays, firebase_projects, run_sizes
+from campaigns.forecast.other_runs.delays import Outcome
+from campaigns.forecast.other_runs.firebase_projects import Firebase
+from campaigns.forecast.other_runs.planned_runs import Planned, compute_planned
+from campaigns.forecast.rate_forecast import number
 from campaigns.planning.pages.calendar.hourly_heatmap import Heat, heat, levels
 from campaigns.planning.pages.calendar.planner_form import PlannerForm
 from campaigns.planning.pages.calendar.span import Span, day_of, spoken, zone_of
@@ -70,7 +70,7 @@ def page(request: HttpRequest) -> HttpResponse:
     context = {**site.each_context(request), "title": _("Quota"), "project": project}
     if project is not None:
         try:
-            with slow_query_slot(project.pk), until(clock() + sizes.COUNTING_SECONDS):
+            with slow_query_slot(project.pk), until(clock() + run_sizes.COUNTING_SECONDS):
                 context |= _draw_page(request, project, now)
         except Busy:
             context["busy"] = True
@@ -81,9 +81,11 @@ def _draw_page(request: HttpRequest, project: Project, now: datetime) -> dict[st
     zone = zone_of(request)  # the calendar's zone: its days link here
     day = day_of(request.GET.get("day")) or Span("week", now.date(), zone).local(now).date()
     span = Span("day", day, zone)
-    mine = firebase.for_project(project)
+    mine = firebase_projects.for_project(project)
     siblings = [
-        other for other in firebase.among(projects(request)) if project not in other.projects
+        other
+        for other in firebase_projects.among(projects(request))
+        if project not in other.projects
     ]
     query = request.GET if _is_submitted(request) else None
     form = PlannerForm(query, project=project, zone=zone, now=now)

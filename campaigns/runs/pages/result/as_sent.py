@@ -14,7 +14,7 @@ from liquid.exceptions import LiquidError
 
 from campaigns.audiences.selection import sample
 from campaigns.engine import broken
-from campaigns.forecast import skipped
+from campaigns.forecast.skips import skipped
 from campaigns.results.reason_steps import detail_in_words
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason

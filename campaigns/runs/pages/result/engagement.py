@@ -27,7 +27,7 @@ from campaigns.engagement.funnel import (
 from campaigns.engagement.goal import without_value
 from campaigns.engagement.receipt import Event
 from campaigns.forecast.opens import Opens
-from campaigns.launch_check import foreseen
+from campaigns.launch_check import stored_forecast
 from campaigns.results import breakdown
 from campaigns.runs import sums
 from campaigns.runs.pages.result.bars import Bars, Called, drawn
@@ -226,7 +226,7 @@ def _called(event: Event) -> Called:
 
 
 def _opens(run: Run, event: Event) -> Opens | None:
-    return foreseen.opens_of(run) if event == Event.OPENED else None
+    return stored_forecast.opens_of(run) if event == Event.OPENED else None
 
 
 def _bars(run: Run, called: Called, counts: list[int], opens: Opens | None = None) -> Bars | None:
@@ -249,7 +249,7 @@ def _foreseen(opens: Opens | None, most: int) -> list[float]:
     """The forecast in the same slots, scaled to what phones report; at most `most` slots."""
     if opens is None or not (opens.counts and opens.expected):
         return []
-    counts = foreseen.in_steps(opens.counts, opens.step, 60 * SLOT_MINUTES)
+    counts = stored_forecast.in_steps(opens.counts, opens.step, 60 * SLOT_MINUTES)
     return [count * opens.told / opens.expected for count in counts[:most]]
 
 

@@ -19,8 +19,8 @@ from django.core.exceptions import ValidationError
 
 from campaigns.audiences import estimating, reach
 from campaigns.audiences.reach import Reach, Zones
-from campaigns.forecast import sent_to
 from campaigns.forecast.course import kinds
+from campaigns.forecast.skips import sent_to
 from campaigns.forecast.solver.rules import PersonKind
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.campaign_variants import split_of, wordings

@@ -11,8 +11,8 @@ from django.core.exceptions import ValidationError
 
 from campaigns.audiences import reach
 from campaigns.audiences.reach import Reach
-from campaigns.forecast import by_chance, own_times, skipped
-from campaigns.forecast.skipped import Cause, Skipped
+from campaigns.forecast.skips import control_group, own_times, skipped
+from campaigns.forecast.skips.skipped import Cause, Skipped
 from campaigns.planning import campaign_variants
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.local_time import LocalTime
@@ -53,7 +53,7 @@ def skips(
 ) -> Skipped:
     """Count the devices skipped for these causes, and by chance (control group and holdout)."""
     lost = skipped.count_skips(campaign, rules, found, causes, seconds=seconds)
-    return skipped.also(lost, by_chance.losses(campaign, found), found)
+    return skipped.also(lost, control_group.losses(campaign, found), found)
 
 
 def devices(found: Reach, lost: Skipped) -> int | None:

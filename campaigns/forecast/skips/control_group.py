@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.utils.translation import gettext as _
 
 from campaigns.audiences.reach import Reach
-from campaigns.forecast.loss import Loss
+from campaigns.forecast.skips.loss import Loss
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.campaign_variants import split_of
 from campaigns.runs.reasons import Reason

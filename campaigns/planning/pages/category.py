@@ -16,10 +16,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
-from campaigns.admin import used_by
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from campaigns.triggers.automation import Automation
+from notifications.admin.ui import used_by
 from notifications.admin.ui.dialogs import Dialog, ask, done
 from notifications.admin.ui.keyset import PlainChangeList
 from notifications.admin.ui.page import Page, page_url

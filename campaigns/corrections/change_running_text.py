@@ -11,9 +11,9 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-from campaigns.corrections import skipping
-from campaigns.corrections.skipping import Skips
-from campaigns.planning import outlook
+from campaigns.corrections import skips_by_new_text
+from campaigns.corrections.skips_by_new_text import Skips
+from campaigns.planning import trial_rendering
 from campaigns.runs import sums
 from campaigns.runs.revisions.revision import MOST, ChangedMeanwhile, content_of
 from campaigns.runs.run import Run
@@ -112,7 +112,7 @@ def hopeless(run: Run, content: dict[str, Any]) -> str:
     renderer = Renderer.for_project(
         run.project, content, collapse_id=run.collapse_id, analytics_label=run.analytics_label
     )
-    look = outlook.look(run.project_id, run.rules, renderer)
+    look = trial_rendering.look(run.project_id, run.rules, renderer)
     if not look.hopeless:
         return ""
     text = _("FCM would reject it for every person checked. %(detail)s")
@@ -135,7 +135,7 @@ def _check_variant(run: Run, new: NewText, variant: int) -> dict[str, Any]:
     content = rewritten(run, new.by_variant[variant], variant)
     if why := hopeless(run, content):
         raise NotChanged(why)
-    skips = None if new.accept_skips else skipping.foretold(run, content, variant)
+    skips = None if new.accept_skips else skips_by_new_text.foretold(run, content, variant)
     if skips and skips.more:
         raise WouldSkip(skips)
     return content

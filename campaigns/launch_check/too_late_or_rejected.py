@@ -10,11 +10,11 @@ from django.utils.translation import gettext_lazy
 from campaigns.audiences.reach import Reach
 from campaigns.canary.draw import wait_of
 from campaigns.forecast.course import Course
-from campaigns.forecast.forecast import Forecast
-from campaigns.forecast.loss import Loss
-from campaigns.forecast.waterfall import TOO_LATE
+from campaigns.forecast.rate_forecast import Forecast
+from campaigns.forecast.skips.loss import Loss
+from campaigns.forecast.skips.waterfall import TOO_LATE
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.outlook import Look, Refused
+from campaigns.planning.trial_rendering import Look, Refused
 from campaigns.runs.reasons import Reason
 from notifications.values.moments import in_words
 

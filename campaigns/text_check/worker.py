@@ -23,9 +23,7 @@ from campaigns.audiences.selection import drawn
 from campaigns.runs.run import Run
 from campaigns.text_check import counting, links, longest, report, same_text
 from campaigns.text_check.counting import Plan
-from campaigns.text_check.sheets import Printer, Sheets
-from campaigns.text_check.tally import add_part
-from campaigns.text_check.text_check import (
+from campaigns.text_check.model import (
     LEASE,
     Fenced,
     TextCheck,
@@ -35,6 +33,8 @@ from campaigns.text_check.text_check import (
     keep,
     release,
 )
+from campaigns.text_check.tally import add_part
+from campaigns.text_check.text_needs import Printer, Sheets
 from notifications.postgres import clock
 from notifications.postgres.budget import TooSlow, statement_timeout
 from notifications.postgres.outage import DATABASE_TROUBLE

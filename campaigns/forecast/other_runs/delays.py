@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from campaigns.forecast.firebase import Firebase
-from campaigns.forecast.forecast import foretell
-from campaigns.forecast.planned import Planned, planned, run_together
-from campaigns.forecast.shared_gate import RunRequest, RunResult, simulate
+from campaigns.forecast.other_runs.firebase_projects import Firebase
+from campaigns.forecast.other_runs.planned_runs import Planned, planned, run_together
+from campaigns.forecast.other_runs.shared_gate import RunRequest, RunResult, simulate
+from campaigns.forecast.rate_forecast import foretell
 from campaigns.forecast.solver.rules import PersonKind, Rules
 from campaigns.planning.campaign import Campaign
 

@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.variants.group import in_words
 from campaigns.text_check import stale, words
+from campaigns.text_check.model import TextCheck, newest_whole
 from campaigns.text_check.report import Level
 from campaigns.text_check.stale import Stale
-from campaigns.text_check.text_check import TextCheck, newest_whole
 from campaigns.text_check.words import FindingInWords
 from notifications.fcm.sizes import MAX_BYTES
 from notifications.fcm.visible_length import ROOMS, Room

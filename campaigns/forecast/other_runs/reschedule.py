@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from campaigns.forecast import firebase
-from campaigns.forecast.delays import Pushed, slower
-from campaigns.forecast.firebase import Firebase
-from campaigns.forecast.planned import Planned, asks_for, planned, run_together
-from campaigns.forecast.shared_gate import RunResult, simulate
-from campaigns.forecast.sizes import Sizes
+from campaigns.forecast.other_runs import firebase_projects
+from campaigns.forecast.other_runs.delays import Pushed, slower
+from campaigns.forecast.other_runs.firebase_projects import Firebase
+from campaigns.forecast.other_runs.planned_runs import Planned, asks_for, planned, run_together
+from campaigns.forecast.other_runs.run_sizes import Sizes
+from campaigns.forecast.other_runs.shared_gate import RunResult, simulate
 from campaigns.runs.run import Run
 
 AN_HOUR = timedelta(hours=1)
@@ -26,7 +26,7 @@ class Moved:
 def moved(run: Run, to: datetime, now: datetime, *, one: datetime | None = None) -> Moved | None:
     """Compute the effect of moving a run to `to`. `one`: move the occurrence of its series that is
     due then, not the run. None if nobody can count its people in time."""
-    firebase_project = firebase.for_project(run.project)
+    firebase_project = firebase_projects.for_project(run.project)
     size = Sizes([run.campaign.pk]).of(run, run.rules, to)
     if size is None:
         return None

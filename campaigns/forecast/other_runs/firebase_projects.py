@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
-from campaigns.forecast.shared_gate import Gate
+from campaigns.forecast.other_runs.shared_gate import Gate
 from campaigns.runs.chunk import ONE_WORKER
 from notifications.pacing.gate import cold_rate, full_rate
 from notifications.people.project import Project

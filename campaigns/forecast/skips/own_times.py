@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from campaigns.audiences.behavior.kind import Sql
-from campaigns.forecast.skipped import Cause, with_any_text
+from campaigns.forecast.skips.skipped import Cause, with_any_text
 from campaigns.runs import best_hour
 from campaigns.runs.local_time import LocalTime
 from campaigns.runs.reasons import Reason

@@ -11,7 +11,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-from campaigns.corrections.changing import NotChanged
+from campaigns.corrections.change_running_text import NotChanged
 from campaigns.runs import series
 from campaigns.runs.revisions.revision import revise, texts_of
 from campaigns.runs.run import Run

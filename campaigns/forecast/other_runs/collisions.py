@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import combinations
 
-from campaigns.forecast.overlap import Overlap, count_overlap
+from campaigns.forecast.other_runs.common_people import Overlap, count_overlap
 from campaigns.planning.calendar import Entry
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from campaigns.audiences import reach
 from campaigns.audiences.behavior.kind import Sql
 from campaigns.audiences.reach import Alike, Judged
-from campaigns.forecast import skipped
+from campaigns.forecast.skips import skipped
 from campaigns.planning import campaign_variants
 from campaigns.runs.revisions.revision import content_of
 from campaigns.runs.run import Run

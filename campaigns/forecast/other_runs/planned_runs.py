@@ -12,12 +12,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from campaigns.canary import draw
-from campaigns.forecast.firebase import Firebase
-from campaigns.forecast.forecast import Forecast, foretell
-from campaigns.forecast.shared_gate import RunRequest, RunResult, simulate
-from campaigns.forecast.sizes import Size, Sizes
+from campaigns.forecast.other_runs.firebase_projects import Firebase
+from campaigns.forecast.other_runs.run_sizes import Size, Sizes
+from campaigns.forecast.other_runs.shared_gate import RunRequest, RunResult, simulate
+from campaigns.forecast.other_runs.unsent_rest import rest_of
+from campaigns.forecast.rate_forecast import Forecast, foretell
 from campaigns.forecast.solver.rules import Rules
-from campaigns.forecast.unsent import rest_of
 from campaigns.planning import calendar, local
 from campaigns.planning.calendar import Entry
 from campaigns.planning.campaign import Campaign

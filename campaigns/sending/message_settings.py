@@ -1,6 +1,6 @@
-"""Terms: what a recipient is sent, until when, and what happens if an answer is lost.
+"""Message settings: what a recipient is sent, until when, and what happens if an answer is lost.
 
-All recipients of a campaign's run with one text share their terms, as do those of one message.
+There is one object for each text of a run, and one for each message to a person.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ UNSEEN = "unseen"  # the variable for the number of unseen inbox items with the 
 
 
 @dataclass(frozen=True)
-class Terms:
+class MessageSettings:
     content: Content
     collapse_id: str
     analytics_label: str
@@ -68,11 +68,11 @@ class Terms:
         )
 
 
-def of_run(run: Run) -> Mapping[int | None, Terms]:
-    """The terms of a run's newest text, by the recipient's group. All groups share them, unless the
-    run has variants."""
+def of_run(run: Run) -> Mapping[int | None, MessageSettings]:
+    """The settings of a run's newest text, by the recipient's group. All groups share them,
+    unless the run has variants."""
     texts = texts_of(run)
-    its_own = _terms_of_campaign(run, texts[MAIN])
+    its_own = _settings_of_campaign(run, texts[MAIN])
     if not variant.has_variants(run):
         return defaultdict(lambda: its_own)
     by_text = {number: replace(its_own, content=content) for number, content in texts.items()}
@@ -80,8 +80,8 @@ def of_run(run: Run) -> Mapping[int | None, Terms]:
     return {group: by_text[variant.read_by(run, group)] for group in groups}
 
 
-def _terms_of_campaign(run: Run, content: Content) -> Terms:
-    return Terms(
+def _settings_of_campaign(run: Run, content: Content) -> MessageSettings:
+    return MessageSettings(
         content=content,
         revision=run.revision,
         collapse_id=run.collapse_id,
@@ -102,13 +102,13 @@ def asked_of(project: Project) -> dict[str, Any]:
     return {"asks_receipts": project.asks_receipts, "counts_links": project.counts_links}
 
 
-def of_chunk(claim: Claim) -> Mapping[int | None, Terms]:
-    """The terms of a chunk: by message number in a run of messages, else by group."""
+def of_chunk(claim: Claim) -> Mapping[int | None, MessageSettings]:
+    """The settings of a chunk: by message number in a run of messages, else by group."""
     run, chunk = claim.run, claim.chunk
     if run.kind != Run.Kind.MESSAGES:
         return of_run(run)
     messages = of_recipients(run.pk, chunk.first_seq, chunk.last_seq)
-    # Messages that share a text share its terms, too: they are built once for all.
+    # Messages that share a text share its settings, too: they are built once for all.
     asks = asked_of(run.project)
     heads = {message.number: message for message in messages.values()}
     quiet = _quiet_hours_of_messages(run.project, [*heads.values()])
@@ -126,8 +126,8 @@ def _quiet_hours_of_messages(project: Project, messages: list[Message]) -> Quiet
     return quiet_hours.for_category(project, messages[0].category_kind, messages[0].category)
 
 
-def of_message(message: Message, *, asks_receipts: bool, counts_links: str) -> Terms:
-    return Terms(
+def of_message(message: Message, *, asks_receipts: bool, counts_links: str) -> MessageSettings:
+    return MessageSettings(
         content=message.content or {},
         collapse_id=message.collapse_id,
         analytics_label="",

@@ -19,7 +19,7 @@ from campaigns.audiences import estimating, reach
 from campaigns.audiences.behavior.kind import Sql
 from campaigns.audiences.planned_people import people_of
 from campaigns.audiences.reach import Alike, Reach
-from campaigns.forecast.loss import Loss
+from campaigns.forecast.skips.loss import Loss
 from campaigns.planning import campaign_variants
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.campaign_variants import Wording

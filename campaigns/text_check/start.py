@@ -12,9 +12,9 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import get_language, gettext
 
-from campaigns.planning import campaign_variants, ready
+from campaigns.planning import campaign_variants, launch_problems
 from campaigns.planning.campaign import Campaign
-from campaigns.text_check.text_check import UNDER_WAY, TextCheck
+from campaigns.text_check.model import UNDER_WAY, TextCheck
 
 MAX_OF_PROJECT = 3  # campaigns: each text holds a worker for as long as it reads
 DAYS: int = TextCheck._meta.get_field("days").get_default()
@@ -57,7 +57,7 @@ def begin(
 
 
 def _refuse_what_cannot_be_read(campaign: Campaign, now: datetime) -> None:
-    problems = ready.unready(campaign, now)
+    problems = launch_problems.unready(campaign, now)
     wrong = [problems[name] for name in ("audience", "template", "variants") if name in problems]
     if wrong:
         raise Refused(" ".join(wrong))

@@ -9,10 +9,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.engagement.opening import load_open_rate
-from campaigns.planning import campaign_variants, form_problems, local, outlook
+from campaigns.planning import campaign_problems, campaign_variants, local, trial_rendering
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.outlook import Look
 from campaigns.planning.repeats import repeating
+from campaigns.planning.trial_rendering import Look
 from campaigns.texts.rendering import Renderer
 from campaigns.texts.template import Template
 
@@ -48,7 +48,7 @@ def unready(campaign: Campaign, now: datetime) -> dict[str, str]:
         errors["opens_per_second"] = str(UNKNOWN_OPENS)
     if not (campaign.template.title or campaign.template.body):
         errors["template"] = _("The text is empty: write a title and a text.")
-    errors |= form_problems.chosen_too_late(
+    errors |= campaign_problems.chosen_too_late(
         campaign
     )  # events may be kept for less time than when it was saved
     return errors | campaign_variants.unready(campaign)
@@ -76,4 +76,4 @@ def look(campaign: Campaign, template: Template | None = None) -> Look:
     renderer = Renderer.for_project(
         campaign.project, content, collapse_id="carillon-0", analytics_label=campaign.label
     )
-    return outlook.look(campaign.project_id, campaign.audience.effective_rules, renderer)
+    return trial_rendering.look(campaign.project_id, campaign.audience.effective_rules, renderer)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from campaigns.forecast import firebase
-from campaigns.forecast.planned import Planned, planned
-from campaigns.forecast.shared_gate import RunRequest, RunResult, simulate
+from campaigns.forecast.other_runs import firebase_projects
+from campaigns.forecast.other_runs.planned_runs import Planned, planned
+from campaigns.forecast.other_runs.shared_gate import RunRequest, RunResult, simulate
 from campaigns.forecast.solver.capacity import Capacity
 from campaigns.planning.campaign import Campaign
 
@@ -27,7 +27,7 @@ def capacity_beside_others(
     campaign: Campaign, asks: RunRequest, alone: Capacity, now: datetime
 ) -> SharedCapacity:
     """Return the run's capacity beside other runs. `alone`: its capacity without other runs."""
-    firebase_project = firebase.for_project(campaign.project)
+    firebase_project = firebase_projects.for_project(campaign.project)
     [goes] = simulate([asks], firebase_project.gate)
     if goes.ends_at is None:
         return SharedCapacity(alone, [])

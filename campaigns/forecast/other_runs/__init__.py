@@ -1,0 +1,1 @@
+"""The other runs of a Firebase project: what is planned, and how runs delay each other."""

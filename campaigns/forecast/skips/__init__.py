@@ -1,0 +1,1 @@
+"""Who would be skipped, and for which reason: counted before a launch."""
