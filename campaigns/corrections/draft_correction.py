@@ -61,10 +61,14 @@ def problem(run: Run) -> str:
 
 
 def _is_in_inboxes(run: Run) -> bool:
-    if not run.inbox:
-        return False
-    counted = outcomes.count(run.pk, outcomes.IN_INBOX)
-    return counted is None or counted[0] > 0
+    counts = (outcomes.count(pk, outcomes.IN_INBOX) for pk in _runs_in_inboxes(run))
+    return any(counted is None or counted[0] > 0 for counted in counts)
+
+
+def _runs_in_inboxes(run: Run) -> list[int]:
+    """The run, and the corrections of it so far: a person may have the text of one of them in the
+    inbox alone."""
+    return [run.pk, *run.all_corrections()] if run.inbox else []
 
 
 def corrections_of(run: Run) -> list[Campaign]:
@@ -216,10 +220,16 @@ def _build_rules(run: Run, languages: dict[Sent, Languages]) -> Tree:
 
 
 def _got_rule(run: Run, revisions: list[int]) -> Tree:
+    """Build a rule for people who got one of these revisions; no revisions: any, or a correction
+    of it in the inbox."""
     texts = [{"revision": number} for number in revisions] or [{}]
     statuses = ("accepted", "unknown", *([IN_INBOX] if run.inbox else []))
     ways = product(statuses, texts)
-    return {"any": [outcomes.of_run(run, status, **text) for status, text in ways]}
+    got = [outcomes.of_run(run, status, **text) for status, text in ways]
+    if not revisions:
+        corrections = Run.objects.filter(pk__in=_runs_in_inboxes(run)[1:])
+        got += [outcomes.of_run(correction, IN_INBOX) for correction in corrections]
+    return {"any": got}
 
 
 def _variant_rule(run: Run, variants: list[int]) -> Tree:

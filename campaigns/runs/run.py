@@ -441,20 +441,23 @@ class Run(OfProject):
         the run that it corrects."""
         return self.corrects.collapse_id if self.corrects else f"carillon-{self.pk}"
 
-    def replaced_runs(self) -> list[int]:
-        """Return the runs whose text this correction replaces: the first one, and the corrections
-        of it so far."""
-        first = self.corrects
-        if first is None:
-            return []
+    def text_family(self) -> list[int]:
+        """Return the run whose text was wrong first, and all corrections of it and of each other,
+        in the order of their launches. Of their texts, a person's inbox shows the newest."""
+        first: Run = self
         while first.corrects:
             first = first.corrects
-        replaced = newest = [first.pk]
+        return sorted([first.pk, *first.all_corrections()])
+
+    def all_corrections(self) -> list[int]:
+        """Return the launched corrections of this run, and the corrections of those."""
+        found: list[int] = []
+        newest = [self.pk]
         while newest:
-            corrections = Run.objects.filter(corrects__in=newest, pk__lt=self.pk)
-            newest = list(corrections.values_list("pk", flat=True))
-            replaced = replaced + newest
-        return replaced
+            direct = Run.objects.filter(corrects__in=newest)
+            newest = list(direct.values_list("pk", flat=True))
+            found += newest
+        return found
 
     @property
     def detail(self) -> str:

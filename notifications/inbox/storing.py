@@ -13,6 +13,7 @@ from typing import Any
 from django.db import connection, transaction
 
 from notifications.inbox.doorbell import ring_after_commit
+from notifications.inbox.item import InboxItem
 from notifications.people.consent import eligibility
 from notifications.values import exact
 
@@ -97,6 +98,12 @@ def store(project_id: int, items: Sequence[New]) -> int:
             cursor.execute(TEXTS, [project_id, *map(list, zip(*rows, strict=True))])
         ring_after_commit(contact for contact, _ in stored)
     return len(stored)
+
+
+def contacts_with(contacts: Sequence[int], references: Sequence[str]) -> set[int]:
+    """Those of these people who have an item with one of these references."""
+    found = InboxItem.objects.filter(contact__in=contacts, reference__in=references)
+    return set(found.values_list("contact", flat=True))
 
 
 def withdraw(contacts: Sequence[int], references: Sequence[str]) -> None:

@@ -230,3 +230,73 @@ def test_what_the_wrong_items_said_is_gone_with_the_last_of_them(
     corrected(run, RIGHT)
 
     assert titles(project, "mute") == []
+
+
+def launched(run: Run, title: str) -> Run:
+    """A correction that has begun, with nothing sent yet."""
+    draft = drafted(run)
+    Template.objects.filter(pk=draft.template_id).update(title=title)
+    draft = Campaign.objects.get(pk=draft.pk)
+    correction = control.launch(draft, by="user:alice", now=timezone.now())
+    engine.advance(correction.pk, now=timezone.now())
+    correction.refresh_from_db()
+    return correction
+
+
+def test_of_two_corrections_under_way_the_later_one_stays(project: Project, run: Run) -> None:
+    """Whichever of them reaches a person last."""
+    slow, later = launched(run, "Eight"), launched(run, RIGHT)
+    sent(later)
+    assert titles(project) == [RIGHT]
+
+    sent(slow)
+
+    assert titles(project) == titles(project, "ben") == [RIGHT]
+
+
+def test_two_workers_at_the_same_person_leave_the_later_item_when_both_have_ended(
+    project: Project, run: Run
+) -> None:
+    """Neither saw the item of the other. Whichever correction finishes last removes the older."""
+    slow, later = launched(run, "Eight"), launched(run, RIGHT)
+    for chunk in slow.chunks.all():
+        send(slow.pk, chunk.number, slow.epoch)
+    InboxItem.objects.filter(reference=f"run {slow.pk}").update(reference="beside")
+    sent(later)
+    InboxItem.objects.filter(reference="beside").update(reference=f"run {slow.pk}")
+    assert titles(project) == ["Eight", RIGHT]
+
+    engine.advance(slow.pk, now=timezone.now())
+
+    assert titles(project) == titles(project, "ben") == [RIGHT]
+
+
+def test_sending_the_wrong_run_again_does_not_bring_its_item_back(
+    project: Project, run: Run
+) -> None:
+    make_device(make_contact(project, external_id="lost"), "lost-1:APA91b")
+    wrong = sent(make_run(project, template=WRONG, inbox=True, on_unknown="hold"))
+    assert wrong.unknown == 1
+    corrected(wrong, RIGHT)
+    before = titles(project, "lost")
+
+    control.send_again(wrong, by="user:alice")
+    wrong.refresh_from_db()
+    send_once(wrong)
+
+    assert titles(project, "lost") == before == [RIGHT]
+
+
+def test_a_second_correction_of_the_first_run_means_those_whom_the_first_reached_in_the_inbox(
+    project: Project, deaf: Contact, run: Run
+) -> None:
+    make_device(deaf, "dead-3:APA91b")
+    corrected(run, "Eight")
+    assert titles(project, "deaf") == ["Eight"]
+
+    assert on_list(drafted(run)) == {"ada", "ben", "deaf"}
+    corrected(run, RIGHT)
+
+    for person in ("ada", "ben"):
+        assert titles(project, person) == [RIGHT]
+    assert titles(project, "deaf") != ["Eight"]

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 
 from campaigns.runs.claiming import Claim
 from campaigns.runs.reasons import Reason
+from campaigns.runs.run import Run
 from campaigns.sending.inbox.item import item_of
 from campaigns.sending.left import UnsettledRecipient
-from notifications.inbox.storing import store, withdraw
+from notifications.inbox.storing import contacts_with, store, withdraw
 
 ON_PURPOSE = (Reason.CONTROL, Reason.HOLDOUT)  # they get nothing, not even an inbox item
 
@@ -18,11 +19,14 @@ def keep(claim: Claim, people: Iterable[UnsettledRecipient]) -> None:
 
     A person's second device, a second try and another worker all come here again: the reference
     makes it one item. It has the newest text that was written for them. A correction also withdraws
-    the items that it replaces.
+    the items that it replaces. Whoever has the item of a newer correction keeps it instead.
     """
     people = [left for left in people if left.out not in ON_PURPOSE]
-    if wrong := claim.run.replaced_runs():
-        withdraw([left.contact_id for left in people], [reference_of(run) for run in wrong])
+    contacts = [left.contact_id for left in people]
+    older, newer = references_beside(claim.run)
+    if older:
+        withdraw(contacts, older)
+    corrected = contacts_with(contacts, newer) if newer else ()
     items = [
         item_of(
             left.settings.renderer,
@@ -33,8 +37,16 @@ def keep(claim: Claim, people: Iterable[UnsettledRecipient]) -> None:
             revision=left.settings.revision,
         )
         for left in people
+        if left.contact_id not in corrected
     ]
     store(claim.run.project_id, [item for item in items if item])
+
+
+def references_beside(run: Run) -> tuple[list[str], list[str]]:
+    """The references of the runs whose text this run replaces, and of those that replace its."""
+    family = run.text_family()
+    older = [reference_of(pk) for pk in family if pk < run.pk]
+    return older, [reference_of(pk) for pk in family if pk > run.pk]
 
 
 def reference_of(run_id: int) -> str:
