@@ -66,6 +66,7 @@ class Code(StrEnum):
     HAD_UNKNOWN = "had_unknown"  # nobody knows who got it in a run whose recipients were removed
     NO_CREDENTIALS = "no_credentials"
     TEXT_WAS_WRONG = "text_was_wrong"  # a run had this text, and is being corrected
+    WRONG_IN_INBOX = "wrong_in_inbox"  # a correction leaves the wrong items in inboxes
     BARE_LINK = "bare_link"  # an address without https://
     TEXT_UNCHANGED = "text_unchanged"  # a correction still has the text that it corrects
     NO_SUCH_EVENT = "no_such_event"  # the event that the goal waits for is unknown
@@ -251,6 +252,12 @@ def of_text(campaign: Campaign) -> Iterator[LaunchWarning]:
     """Warn if a text that was wrong before would be sent again."""
     if text := wrong_text.unchanged(campaign):
         yield LaunchWarning(Code.TEXT_UNCHANGED, text)
+    if campaign.corrects and campaign.corrects.inbox and not campaign.inbox:
+        text = _(
+            "The wrong text stays in people's inboxes. Switch on “Also into the inbox” to replace "
+            "it."
+        )
+        yield LaunchWarning(Code.WRONG_IN_INBOX, text)
     for run, corrections in wrong_text.said_again(campaign):
         words = wrong_text.in_words(run, corrections)
         yield LaunchWarning(Code.TEXT_WAS_WRONG, words, see=corrections)

@@ -107,6 +107,22 @@ def test_a_correction_that_says_what_it_corrects_is_told_so(desk: Desk, project:
     assert not any(STILL in desk.open(page, made.pk) for page in BOTH_PAGES)
 
 
+def test_a_correction_that_leaves_the_wrong_text_in_inboxes_says_so(
+    desk: Desk, project: Project
+) -> None:
+    make_people(project, 3)
+    made = corrected(desk, ended(make_run(project, inbox=True)), body="Right at last")
+    for page in BOTH_PAGES:
+        assert "stays in people's inboxes" not in desk.open(page, made.pk)
+
+    Campaign.objects.filter(pk=made.pk).update(inbox=False)
+
+    for page in BOTH_PAGES:
+        assert "stays in people's inboxes" in desk.open(page, made.pk)
+    told = Caller(project).get(f"campaigns/{made.pk}/check").json()["warnings"]
+    assert "wrong_in_inbox" in [warning["code"] for warning in told]
+
+
 def test_a_correction_that_is_a_draft_yet_already_names_the_text_wrong(
     desk: Desk, project: Project
 ) -> None:
