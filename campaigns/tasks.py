@@ -187,7 +187,7 @@ def _send_due(seconds: float) -> float | None:
 
 @background_task()
 def unfold_messages() -> None:
-    """Write a part of the messages of calls to long lists. Then enqueue itself for the next part,
+    """Write the next messages of API calls to long lists. Then enqueue itself for the next part,
     so that campaigns get a turn."""
     has_more = messages.unfold(seconds=UNFOLDING_SECONDS)
     enqueue(send_to_many)

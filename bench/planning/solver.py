@@ -22,7 +22,7 @@ from campaigns.forecast.solver.solving import solve
 from campaigns.runs import local_time
 from campaigns.runs.local_time import NEXT_DAY, LocalTime
 from notifications.people.consent.hours import QuietHours
-from notifications.values.zones import places
+from notifications.values.zones import selectable_zones
 
 PEOPLE = 1_000_000
 MAX_SECONDS, MAX_MB = 5.0, 300.0
@@ -67,7 +67,7 @@ def main(name: str, count: int) -> None:
 def kinds(count: int) -> list[tuple[PersonKind, int]]:
     """Of every zone on earth, with each past."""
     pasts = [tuple(START - hours * HOUR for hours in past) for past in RUNG]
-    kinds = [PersonKind(zone, past) for zone in places() for past in pasts]
+    kinds = [PersonKind(zone, past) for zone in selectable_zones() for past in pasts]
     each, more = divmod(count, len(kinds))
     return [(kind, each + (n < more)) for n, kind in enumerate(kinds)]
 

@@ -126,7 +126,7 @@ class Audience(OfProject):
         """Runs that need this list; none for an audience with rules, which a run copies.
 
         These are runs launched with the list in their rules, even if the audience's rules no longer
-        name it, and runs of messages to the list that some of its people have not been given yet.
+        name it, and runs of messages to the whole list of which some are not written yet.
         """
         if self.kind != self.Kind.LIST:
             return []

@@ -39,7 +39,7 @@ Limited = tuple[float, Limit, str]  # a rate, its limit, and the limit in words
 
 
 @dataclass(frozen=True)
-class Forecast:
+class RateForecast:
     """The rate that the lowest limit allows, which limit it is, and the climb from a cold start."""
 
     rate: float
@@ -87,7 +87,7 @@ class Forecast:
         return self._climbing * (self.start + self.rate) / 2
 
 
-def foretell(
+def forecast_rate(
     project: Project,
     rate_per_second: float | None,
     devices: int | None = None,
@@ -95,7 +95,7 @@ def foretell(
     spread_seconds: int | None = None,
     opens_per_second: int | None = None,
     load: Load | None = None,
-) -> Forecast:
+) -> RateForecast:
     """Forecast one run alone, from a cold start: other runs of the project may take a share.
 
     With `devices`, it is no faster than the last runs of that size were. With `load`, it is no
@@ -140,17 +140,17 @@ def _describe_open_limit(opens_per_second: int, opening: OpenRate) -> str:
     return text % {**words, "runs": ", ".join(map(str, sorted(opening.runs)))}
 
 
-def _from_a_cold_start(project: Project, rate: float, by: Limit, limit: str) -> Forecast:
+def _from_a_cold_start(project: Project, rate: float, by: Limit, limit: str) -> RateForecast:
     start = cold_rate(project)
     if not project.longest_ramp or start >= rate:
-        return Forecast(rate, by, limit)
+        return RateForecast(rate, by, limit)
     climb = full_rate(project) / project.longest_ramp
     text = _("%(limit)s, reached in %(time)s")
     text %= {"limit": limit, "time": in_words((rate - start) / climb)}
-    return Forecast(rate, by, text, start, climb)
+    return RateForecast(rate, by, text, start, climb)
 
 
-def _as_measured(project: Project, devices: int) -> Forecast | None:
+def _as_measured(project: Project, devices: int) -> RateForecast | None:
     """Return how fast the last runs of that size were, from start to end, by their rows."""
     rates = list(islice(_measured_rates(project, devices), LAST_RUNS))
     if not rates:
@@ -158,7 +158,7 @@ def _as_measured(project: Project, devices: int) -> Forecast | None:
     text = ngettext(
         "as fast as your last run", "as fast as the fastest of your last %(count)s runs", len(rates)
     ) % {"count": len(rates)}
-    return Forecast(max(rates), Limit.WORKERS, text, measured=True)
+    return RateForecast(max(rates), Limit.WORKERS, text, measured=True)
 
 
 def _measured_rates(project: Project, devices: int) -> Iterator[float]:

@@ -10,7 +10,7 @@ from campaigns.audiences.reach import Zones
 from campaigns.forecast.course import kinds
 from campaigns.forecast.other_runs.concurrent_runs import SharedCapacity, capacity_beside_others
 from campaigns.forecast.other_runs.shared_gate import RunRequest
-from campaigns.forecast.rate_forecast import Forecast
+from campaigns.forecast.rate_forecast import RateForecast
 from campaigns.forecast.solver.eligibility import never
 from campaigns.forecast.solver.rules import Rules
 from campaigns.planning.campaign import Campaign
@@ -30,7 +30,7 @@ def rules_of(campaign: Campaign, start: datetime, by: LocalTime | None, first: i
 
 
 def asked(
-    campaign: Campaign, rules: Rules, found: Zones, sent_to: int, pace: Forecast, now: datetime
+    campaign: Campaign, rules: Rules, found: Zones, sent_to: int, pace: RateForecast, now: datetime
 ) -> tuple[RunRequest, SharedCapacity]:
     """Return what the campaign asks of the gate, and what else is sent meanwhile."""
     # Kinds that the clock leaves out are among the skipped devices already.

@@ -311,10 +311,10 @@ class LaunchReport:
         )
 
     @cached_property
-    def pace(self) -> rate_forecast.Forecast:
+    def pace(self) -> rate_forecast.RateForecast:
         devices = self.reach.devices if self.reach else None
         campaign = self.campaign
-        return rate_forecast.foretell(
+        return rate_forecast.forecast_rate(
             campaign.project,
             campaign.rate_per_second,
             devices,

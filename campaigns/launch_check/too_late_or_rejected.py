@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 from campaigns.audiences.reach import Reach
 from campaigns.canary.draw import wait_of
 from campaigns.forecast.course import Course
-from campaigns.forecast.rate_forecast import Forecast
+from campaigns.forecast.rate_forecast import RateForecast
 from campaigns.forecast.skips.loss import Loss
 from campaigns.forecast.skips.waterfall import TOO_LATE
 from campaigns.planning.campaign import Campaign
@@ -68,7 +68,7 @@ def _refused_words(refusals: list[Refused], look: Look) -> str:
 
 
 def too_late(
-    campaign: Campaign, found: Reach, devices: int, pace: Forecast, course: Course | None
+    campaign: Campaign, found: Reach, devices: int, pace: RateForecast, course: Course | None
 ) -> list[Loss]:
     """Count devices whose turn or morning comes after the message has expired."""
     wait = wait_of(found.devices, campaign)

@@ -198,7 +198,9 @@ class RehearsalReport:
         run, devices = self.rehearsal.run, self.rehearsal.stands_for
         if not devices:
             return None
-        return rate_forecast.foretell(run.project, run.rate_per_second, devices).seconds(devices)
+        return rate_forecast.forecast_rate(run.project, run.rate_per_second, devices).seconds(
+            devices
+        )
 
     @cached_property
     def requests(self) -> int:

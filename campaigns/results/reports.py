@@ -11,7 +11,7 @@ from django.db.models import Count, F, Max, Min, Q, Sum
 from django.utils import timezone
 
 from campaigns.canary.first_part import FirstPart, held
-from campaigns.forecast.rate_forecast import foretell
+from campaigns.forecast.rate_forecast import forecast_rate
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import OWN_TIMES, Reason, in_words
@@ -187,5 +187,5 @@ def _eta_of_rest(
     if judges_at is None:
         return None
     rest_devices = totals.planned - part.devices
-    seconds = foretell(run.project, run.own_rate, rest_devices).seconds(rest_devices)
+    seconds = forecast_rate(run.project, run.own_rate, rest_devices).seconds(rest_devices)
     return max(judges_at, now) + timedelta(seconds=seconds)

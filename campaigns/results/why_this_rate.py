@@ -133,7 +133,7 @@ def beside_the_rate(run: Run, now: datetime) -> Said:
 
 def _describe_forecast(run: Run) -> str:
     """The rate and its limit as the launch predicted them, for this number of devices."""
-    expected = rate_forecast.foretell(
+    expected = rate_forecast.forecast_rate(
         run.project,
         run.rate_per_second,
         _known_devices(run),

@@ -79,7 +79,8 @@ class TestAskedSerializer(StrictSerializer):
     )
     values_of = ExternalId(
         required=False,
-        help_text="The external id of whose values it is read with. Left out: each their own.",
+        help_text="The external id of the person whose values fill the text. Left out: each "
+        "their own.",
     )
 
     def validate_locale(self, locale: str) -> str:
@@ -251,8 +252,8 @@ class CampaignTest(TestView):
     )
     @idempotent
     def post(self, request: Request, pk: int) -> Response:
-        """Send to a few what a launch at this moment would send, to nobody whom its category or a
-        suppression keeps from it."""
+        """Send to a few what a launch at this moment would send. People who opted out of its
+        category, or are suppressed, get nothing."""
         campaign = self.find(Campaign, pk)
         values = self.given(CampaignTestAskedSerializer)
         number = NUMBERS[values.pop("variant")]

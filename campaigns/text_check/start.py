@@ -1,4 +1,4 @@
-"""Asking for a text check. Its text and rules are frozen, so all of it reads one text for one
+"""Starts a text check. Its text and rules are frozen, so all of it reads one text for one
 audience.
 
 If the process dies here: all rows exist or none does, and the sweep starts those that exist.

@@ -40,7 +40,7 @@ from notifications.postgres.budget import TooSlow, statement_timeout
 from notifications.postgres.outage import DATABASE_TROUBLE
 
 FIRST, LEAST, MOST = 20_000, 500, 200_000  # devices per part
-PART_SECONDS = 2.0  # the aim: a cancel, or a run beside it, waits this long
+PART_SECONDS = 2.0  # the goal: a cancel, or another run, waits no longer
 MAX_SECONDS = LEASE.total_seconds() * 2 / 3  # at most per part; then fewer are tried
 LINK_LEASE = timedelta(seconds=links.SECONDS)
 MAX_LOCALES = 2_000  # languages counted one by one

@@ -9,11 +9,11 @@ from math import ceil
 
 from config.front.refusals import Refused
 
-BURST = 2  # seconds of the rate that may come at once, as of every program
+BURST = 2  # seconds of the rate that may come at once, as for every API caller
 REMEMBERED = 10_000  # addresses
 
 
-class Crowded(Refused):
+class TooManySockets(Refused):
     status = HTTPStatus.TOO_MANY_REQUESTS
     retry_after = 5
 
@@ -38,11 +38,11 @@ class TooOften(Refused):
         )
 
 
-class Places:
+class SocketLimits:
     """The sockets that may be open at once, and which address holds how many of them.
 
-    An address may hold as many as are free, so some are always left for others. Streams count for
-    no address: they have shown a token, and many phones may share one address.
+    An address may hold at most as many sockets as are still free: some are always left for others.
+    Streams count for no address: they have shown a token, and many phones may share one address.
     """
 
     def __init__(self, most: int) -> None:
@@ -83,7 +83,7 @@ class Rates:
     def take(self, address: str, units: int) -> None:
         """Use so many units. Raises TooOften.
 
-        A call of more than a burst passes when the bucket is full.
+        A call larger than a burst passes if the address used nothing lately.
         """
         if not self.rate:
             return

@@ -17,7 +17,7 @@ from aiohttp import web
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-from config.feed.address_limits import Crowded, Places, Rates
+from config.feed.address_limits import Rates, SocketLimits, TooManySockets
 from config.feed.authorization import Answered, Opening, ask, environ_for
 from config.feed.doorbell import Doorbell
 from config.feed.links import PLACE as LINKS
@@ -55,7 +55,7 @@ class Door(web.RequestHandler):
 
     __slots__ = ("address", "is_in", "places")
 
-    def __init__(self, *args: Any, places: Places, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, places: SocketLimits, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.places, self.is_in, self.address = places, False, ""
 
@@ -113,7 +113,7 @@ class Server:
         self.threads = Threads("door", OPENING_THREADS, waiting=OPENING_WAIT)
         self.receipts = Receipts()
         self.links = Links(self.receipts.turns)
-        self.places = Places(self.streams.most + OTHERS)
+        self.places = SocketLimits(self.streams.most + OTHERS)
         self.rates = Rates(settings.API_RATE_PER_ADDRESS)
         self.stopping = asyncio.Event()
 
@@ -206,7 +206,7 @@ class Server:
             yield
             return
         if not door.hold(address):
-            raise Crowded
+            raise TooManySockets
         try:
             yield
         finally:

@@ -20,7 +20,7 @@ from config.front.memory import Memory, Share
 from config.front.refusals import Failed, Flooded, LongHeader, NoText, Refused, TwoKeys
 from config.front.sockets import Scissors, give_up_readers_after
 from config.front.worker_limits import Limits
-from config.front.wsgi_response import PART, Answer, Product
+from config.front.wsgi_response import PART, Answer, WsgiApp
 from notifications.requests.request_id import name_of
 
 log = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ BELOW = 512 * 1024
 
 class Front:
     def __init__(
-        self, product: Product, limits: Limits | None = None, *, short: FastPath | None = None
+        self, product: WsgiApp, limits: Limits | None = None, *, short: FastPath | None = None
     ) -> None:
         """`short`: a fast path, for the requests that it takes."""
         self.product, self.limits = product, limits or Limits()

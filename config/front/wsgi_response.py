@@ -12,7 +12,7 @@ from notifications.requests.request_id import HEADER
 
 NAME = HEADER.lower().encode()
 PART = 64 * 1024
-Product = Callable[[dict[str, Any], Any], Iterable[bytes]]
+WsgiApp = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
 
 class Answer:
@@ -22,7 +22,7 @@ class Answer:
     keeps the connections of a cache.
     """
 
-    def __init__(self, product: Product, environ: dict[str, Any]) -> None:
+    def __init__(self, product: WsgiApp, environ: dict[str, Any]) -> None:
         self.product, self.environ = product, environ
         self.status, self.headers = 500, list[tuple[bytes, bytes]]()
         self.result: Iterable[bytes] = ()
@@ -58,8 +58,8 @@ class Answer:
     def go_on(self) -> bytes:
         """The next part; the last one when `ended`.
 
-        Django checks a thread's connection where a request begins and ends. Most parts are made in
-        other threads, whose connections may have died since those last saw a request.
+        Parts after the first may be made in other threads. Their database connection may be old, so
+        it is closed here.
         """
         close_old_connections()
         try:

@@ -14,7 +14,7 @@ FILES = ("FCM_CA_FILE", "FCM_SERVICE_ACCOUNT_FILE")
 def environment(environ: Mapping[str, str]) -> dict[str, str]:
     """The addresses and files of the other stand-in; empty when our emulator plays FCM.
 
-    A mix of the two would sign with one what the other does not know.
+    Both addresses must belong to the same stand-in: else the token of one is refused by the other.
     """
     values = {name: environ[name] for name in (*ADDRESSES, *FILES) if environ.get(name)}
     if missing := [name for name in ADDRESSES if values and name not in values]:

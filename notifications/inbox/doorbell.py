@@ -20,12 +20,12 @@ from redis.retry import Retry
 CHANNEL = "inbox"
 AT_ONCE = 1_000  # people in one message
 TIMEOUT = 0.5
-ASK_AGAIN = 1.0  # a Redis that hangs must not cost every commit its timeout
+RETRY_AFTER_SECONDS = 1.0  # a Redis that hangs must not cost every commit its timeout
 
 log = logging.getLogger(__name__)
 
 
-class _Away:
+class _RedisPause:
     """Until when this process does not ask Redis."""
 
     until = 0.0
@@ -42,13 +42,13 @@ def ring_after_commit(contacts: Iterable[int]) -> None:
 
 
 def ring(contacts: Sequence[int]) -> None:
-    if time.monotonic() < _Away.until:
+    if time.monotonic() < _RedisPause.until:
         return
     try:
         for start in range(0, len(contacts), AT_ONCE):
             _client().publish(CHANNEL, json.dumps(contacts[start : start + AT_ONCE]))
     except redis.RedisError as error:
-        _Away.until = time.monotonic() + ASK_AGAIN
+        _RedisPause.until = time.monotonic() + RETRY_AFTER_SECONDS
         log.warning("The doorbell of the inbox is silent: %s", error)
 
 

@@ -29,7 +29,7 @@ def known_zones() -> frozenset[str]:
 
 
 @cache
-def places() -> list[str]:
+def selectable_zones() -> list[str]:
     """Return the zones that people choose from."""
     return sorted(zone for zone in known_zones() if zone == "UTC" or _is_a_place(zone))
 
@@ -51,9 +51,9 @@ def _by_spelling() -> dict[str, str]:
     wins, as America/Buenos_Aires does over America/Argentina/Buenos_Aires."""
     cities = {
         _plain_letters(zone.rpartition("/")[2]): zone
-        for zone in sorted(places(), key=_longest_first)
+        for zone in sorted(selectable_zones(), key=_longest_first)
     }
-    return cities | {_plain_letters(zone): zone for zone in places()}
+    return cities | {_plain_letters(zone): zone for zone in selectable_zones()}
 
 
 def _longest_first(zone: str) -> tuple[int, str]:
@@ -82,7 +82,7 @@ def validate_zone(name: str) -> None:
         raise _unknown_zone(name)
 
 
-def unknown(name: str) -> str:
+def unknown_zone_message(name: str) -> str:
     return str(_unknown_zone(name).messages[0])
 
 

@@ -46,7 +46,7 @@ class Outgoing(models.Model):
 
 
 def ripe(now: datetime) -> models.QuerySet[Outgoing]:
-    """Rows that may become calls. For an endpoint with batches, once its next call may leave."""
+    """Rows that may become calls now. Those of an endpoint with batches wait for its next call."""
     resting = Endpoint.objects.filter(batched=True, rests_until__gt=now)
     return Outgoing.objects.exclude(endpoint__in=resting.values("pk"))
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from campaigns.engagement.receipt_reading import AT_ONCE, MOST_BYTES
-from config.feed.address_limits import REMEMBERED, Places, Rates, TooOften
+from config.feed.address_limits import REMEMBERED, Rates, SocketLimits, TooOften
 from notifications.keys.receipt_id import receipt_id
 from tests.api.own_app import OwnApp
 from tests.roles.every_page import HEADERS
@@ -93,7 +93,7 @@ def test_half_sent_calls_of_one_address_behind_the_proxy_shut_out_no_other(
 
 
 def test_an_address_may_hold_as_many_sockets_as_are_free() -> None:
-    places = Places(100)
+    places = SocketLimits(100)
 
     def opened(address: str) -> int:
         count = 0
@@ -109,7 +109,7 @@ def test_an_address_may_hold_as_many_sockets_as_are_free() -> None:
 
 
 def test_who_has_a_stream_holds_no_place_of_the_address() -> None:
-    places = Places(10)
+    places = SocketLimits(10)
     for _ in range(8):
         assert places.hold("a carrier")
         assert places.enter()

@@ -47,7 +47,7 @@ def people(project: Project, count: int) -> list[Contact]:
 def heard(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """What rings on the doorbell, from now on; channels are one for all databases of a server."""
     monkeypatch.setattr(doorbell, "CHANNEL", f"inbox of {uuid4()}")
-    doorbell._Away.until = 0.0
+    doorbell._RedisPause.until = 0.0
     with redis.Redis.from_url(settings.GATE_URL).pubsub() as listening:  # type: ignore[no-untyped-call]
         listening.subscribe(doorbell.CHANNEL)
         assert listening.get_message(timeout=5.0)
@@ -179,7 +179,7 @@ def test_without_redis_the_rows_are_there_all_the_same(
 
     assert InboxItem.objects.filter(contact=ada).exists()
     assert "The doorbell of the inbox is silent" in caplog.text
-    doorbell._Away.until = 0.0
+    doorbell._RedisPause.until = 0.0
 
 
 # --- Removing -------------------------------------------------------------------------------------

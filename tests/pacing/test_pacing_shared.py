@@ -44,7 +44,7 @@ def test_the_lower_quota_counts_also_while_nothing_of_its_project_is_sent() -> N
     fleet.add("run:1", count=3)
     fleet.run(30)
     assert fleet.rate(last=20) == pytest.approx(80, rel=0.02)
-    assert full_rate(large) == rate_forecast.foretell(large, None).rate == 80
+    assert full_rate(large) == rate_forecast.forecast_rate(large, None).rate == 80
 
 
 def test_the_longer_ramp_counts() -> None:
@@ -53,7 +53,7 @@ def test_the_longer_ramp_counts() -> None:
     fleet.add("run:1", count=3)
     fleet.run(10)
     assert fleet.rate(last=10) < 40
-    assert "reached in" in rate_forecast.foretell(large, None).limit
+    assert "reached in" in rate_forecast.forecast_rate(large, None).limit
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,9 @@ class AudienceForm(ModelForm):
         if not theirs.pk or not was:
             return
         mine = {**cleaned, "kind": theirs.kind}
-        merged = edit_conflicts.look(was, _compared_values(mine), _compared_values(vars(theirs)))
+        merged = edit_conflicts.merge_edits(
+            was, _compared_values(mine), _compared_values(vars(theirs))
+        )
         if merged is None:
             return
         data: Any = self.data.copy()  # type: ignore[attr-defined]  # what Django posts can

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from campaigns.forecast.other_runs.firebase_projects import Firebase
 from campaigns.forecast.other_runs.planned_runs import Planned, planned, run_together
 from campaigns.forecast.other_runs.shared_gate import RunRequest, RunResult, simulate
-from campaigns.forecast.rate_forecast import foretell
+from campaigns.forecast.rate_forecast import forecast_rate
 from campaigns.forecast.solver.rules import PersonKind, Rules
 from campaigns.planning.campaign import Campaign
 
@@ -63,7 +63,7 @@ def with_another(
 
 def messages(count: int, at: datetime, there: Firebase) -> RunRequest:
     """Return what `count` messages at once ask for, as a campaign without its own rate would."""
-    rate = min(foretell(there.projects[0], None, count).rate, there.gate.full)
+    rate = min(forecast_rate(there.projects[0], None, count).rate, there.gate.full)
     return RunRequest({PersonKind(): count}, count, Rules(start=at, ttl=TTL), rate)
 
 

@@ -16,7 +16,7 @@ from campaigns.forecast.other_runs.firebase_projects import Firebase
 from campaigns.forecast.other_runs.run_sizes import Size, Sizes
 from campaigns.forecast.other_runs.shared_gate import RunRequest, RunResult, simulate
 from campaigns.forecast.other_runs.unsent_rest import rest_of
-from campaigns.forecast.rate_forecast import Forecast, foretell
+from campaigns.forecast.rate_forecast import RateForecast, forecast_rate
 from campaigns.forecast.solver.rules import Rules
 from campaigns.planning import calendar, local
 from campaigns.planning.calendar import Entry
@@ -228,11 +228,11 @@ def asks_for(
     return RunRequest(size.kinds, size.gets_it, rules, rate, exact=size.exact)
 
 
-def _pace(sent: Any, devices: int, firebase: Firebase, *, begun: bool) -> Forecast:
+def _pace(sent: Any, devices: int, firebase: Firebase, *, begun: bool) -> RateForecast:
     project = firebase.own(sent.project_id)
     if begun:  # the rest goes on as fast as the whole was spread
-        return foretell(project, sent.own_rate, devices)
-    return foretell(
+        return forecast_rate(project, sent.own_rate, devices)
+    return forecast_rate(
         project,
         sent.rate_per_second,
         devices,

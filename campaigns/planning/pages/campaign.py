@@ -23,7 +23,7 @@ from campaigns.planning.pages import composing, filing, steps
 from campaigns.planning.pages import variant_fields as variants
 from campaigns.planning.pages.calendar.calendar import Calendar
 from campaigns.planning.pages.ending import PauseDialog, ResumeDialog, StopDialog
-from campaigns.planning.pages.filters import Shelf, Standing, Tag
+from campaigns.planning.pages.filters import ArchiveFilter, RunStateFilter, TagFilter
 from campaigns.planning.pages.form import CampaignForm
 from campaigns.planning.pages.launch import LaunchDialog
 from campaigns.planning.pages.panels import Panels
@@ -63,7 +63,7 @@ class CampaignPage(Page):
         "next_step",
     ]
     list_select_related = ["audience", "template", "project"]
-    list_filter = [Standing, "schedule_kind", Tag, Shelf]
+    list_filter = [RunStateFilter, "schedule_kind", TagFilter, ArchiveFilter]
     list_before_template = "admin/campaigns/campaign/views.html"
     list_disable_select_all = True  # only visible rows: nobody chooses “all 3,000” on purpose
     search_fields = ["name"]

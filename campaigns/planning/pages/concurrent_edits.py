@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from campaigns.runs import policy
 from campaigns.texts.content import TEXTS
 from campaigns.texts.pages import edit_conflicts
-from campaigns.texts.pages.edit_conflicts import Meanwhile
+from campaigns.texts.pages.edit_conflicts import OtherEdits
 from notifications.staff import audit
 from notifications.values import row_versions
 
@@ -24,14 +24,14 @@ def token(form: Any) -> str:
     return row_versions.carried({"was": _initial_values(form)})
 
 
-def brought_in(form: Any) -> tuple[Any, Meanwhile | None]:
+def brought_in(form: Any) -> tuple[Any, OtherEdits | None]:
     """The posted data merged with a colleague's changes, and these changes, or None."""
     was, theirs = row_versions.parse(form.data.get("seen", "")).get("was"), _initial_values(form)
     if not isinstance(was, dict):
         return form.data, None
     base = {name: str(was.get(name, "")) for name in theirs}
     mine = {name: _posted_value(form.fields[name], form.data, name) for name in theirs}
-    merged = edit_conflicts.look(base, mine, theirs)
+    merged = edit_conflicts.merge_edits(base, mine, theirs)
     if merged is None:
         return form.data, None
     data = form.data.copy()
@@ -40,10 +40,10 @@ def brought_in(form: Any) -> tuple[Any, Meanwhile | None]:
         data.setlist(name, _split_value(form.fields[name], change.after))
     data["seen"] = token(form)
     by = audit.who_changed(form.instance, form.instance.template)
-    return data, Meanwhile([by], merged.taken, merged.disputed)
+    return data, OtherEdits([by], merged.taken, merged.disputed)
 
 
-def said(form: Any, found: Meanwhile) -> str:
+def said(form: Any, found: OtherEdits) -> str:
     intro = _("%(who)s saved this campaign while you were editing. Nothing of yours is saved yet: "
             "look below, then save again.") % {"who": ", ".join(found.by)}  # fmt: skip
     labels = {name: str(field.label) for name, field in form.fields.items()}

@@ -16,7 +16,7 @@ from campaigns.runs.run import Run
 from notifications.admin.ui.current_project import current_project
 
 
-class Shelf(admin.SimpleListFilter):
+class ArchiveFilter(admin.SimpleListFilter):
     """Filter by archive. Archived campaigns are hidden by default."""
 
     title = gettext_lazy("archive")
@@ -35,7 +35,7 @@ class Shelf(admin.SimpleListFilter):
         return queryset.filter(archived_at__isnull=self.value() != "archived")
 
 
-class Tag(admin.SimpleListFilter):
+class TagFilter(admin.SimpleListFilter):
     title = gettext_lazy("tag")
     parameter_name = "tag"
 
@@ -48,7 +48,7 @@ class Tag(admin.SimpleListFilter):
         return queryset.filter(tags__contains=[tag]) if tag else queryset
 
 
-class Standing(admin.SimpleListFilter):
+class RunStateFilter(admin.SimpleListFilter):
     """Filter by the state of the latest run, which the list shows."""
 
     title = gettext_lazy("state")

@@ -26,7 +26,7 @@ from campaigns.planning.pages import variant_fields as variants
 from campaigns.planning.pages.category import KINDS
 from campaigns.planning.repeats import cron, days_off, weekdays
 from campaigns.runs.policy import NEVER, SETTINGS, TIMES_OF, WITH_REPEAT
-from campaigns.texts.pages.edit_conflicts import Meanwhile
+from campaigns.texts.pages.edit_conflicts import OtherEdits
 from notifications.admin.ui.duration_field import DurationText
 from notifications.admin.ui.wall_clock import WallClock
 from notifications.admin.ui.widgets import LineInput
@@ -202,7 +202,7 @@ class CampaignForm(variants.VariantFormMixin):
                 self.initial[name] = moment.astimezone(zone).replace(tzinfo=None)
         self.initial["days_off"] = days_off.in_lines(days_off.days_off_of(self.instance))
         self._offer_the_projects_own()
-        self.meanwhile: Meanwhile | None = None
+        self.meanwhile: OtherEdits | None = None
         if self.instance.pk:
             self.initial["seen"] = concurrent_edits.token(self)
 

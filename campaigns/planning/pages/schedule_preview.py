@@ -47,7 +47,7 @@ from notifications.admin.ui.wall_clock import WallClock
 from notifications.pacing import load
 from notifications.postgres.budget import clock, until
 from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock, seconds_of
-from notifications.values.zones import unknown, zone_of
+from notifications.values.zones import unknown_zone_message, zone_of
 
 TIMES_SHOWN = 10
 PUBLIC = "public_country"  # the name of a field that is shown on request
@@ -73,7 +73,7 @@ class SchedulePreview:
     selected: int = 0  # devices, including skipped ones
     devices: int = 0  # devices, without skipped ones
     most: bool = False  # one per person: later times skip who got an earlier one
-    pace: rate_forecast.Forecast | None = None
+    pace: rate_forecast.RateForecast | None = None
     first: str = ""  # the canary in words: its size and wait
     goes_first: int = 0  # devices
     wait: int = 0  # seconds
@@ -99,7 +99,9 @@ def parse(posted: Any, campaign: Campaign | None, now: datetime) -> SchedulePrev
     typed = posted.get("timezone", "").strip()
     when = SchedulePreview(kind=posted.get("schedule_kind", ""), zone=zone_of(typed))
     if not when.zone:
-        when.note = unknown(typed) if typed else _("Choose a time zone, e.g. Asia/Seoul.")
+        when.note = (
+            unknown_zone_message(typed) if typed else _("Choose a time zone, e.g. Asia/Seoul.")
+        )
         when.zone = "UTC"
     elif when.kind != Campaign.Schedule.NOW:
         try:
@@ -120,7 +122,7 @@ def _find_pace(when: SchedulePreview, posted: Any, campaign: Campaign, now: date
         when.most = campaign.once_each
     except ValidationError as error:
         when.note = when.note or error.messages[0]
-    when.pace = rate_forecast.foretell(
+    when.pace = rate_forecast.forecast_rate(
         campaign.project,
         _rate(posted),
         when.devices,

@@ -86,7 +86,7 @@ def offer(form: Any, project_id: int | None) -> None:
 
 
 def clean(form: Any, cleaned: dict[str, Any]) -> None:
-    """Set empty weights to the even one, and refuse two variants with the same text."""
+    """Set empty weights to the default, and refuse two variants with the same text."""
     if WEIGHT in cleaned and cleaned[WEIGHT] is None:
         cleaned[WEIGHT] = EVEN
     templates = {cleaned.get("template")} - {None}

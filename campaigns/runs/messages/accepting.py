@@ -54,9 +54,9 @@ def accept(key: ApiKey, asked: list[dict[str, Any]]) -> list[Accepted | UnknownR
 
 
 def accept_new(key: ApiKey, asked: dict[int, dict[str, Any]]) -> dict[int, str]:
-    """Store new messages in one statement; return the ids of those that were stored, by place.
+    """Store new messages in one statement; return the ids of those that were stored, by index.
 
-    Nothing of the others is stored: `accept` says why. Raises the same errors as `accept`.
+    The others are not stored: call `accept` to learn why. Raises the same errors as `accept`.
 
     If the process dies here: all of them are stored or none is, and the caller got no answer.
     """
@@ -93,7 +93,7 @@ def confirm(key: ApiKey) -> None:
 def _accept_once(
     project_id: int, key: ApiKey | None, requests: dict[int, dict[str, Any]]
 ) -> dict[int, Accepted | UnknownRecipient]:
-    """One pass of `accept`: the answers by place.
+    """One pass of `accept`: the answers by index.
 
     It leaves out messages whose deduplication key was taken and is free again: the caller tries
     them again.

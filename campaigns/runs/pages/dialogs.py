@@ -72,7 +72,7 @@ class RateDialog(RunDialog):
         return {
             "run": self.run,
             "quota": full_rate(self.run.project),
-            "fleet": rate_forecast.foretell(self.run.project, None),
+            "fleet": rate_forecast.forecast_rate(self.run.project, None),
         }
 
 

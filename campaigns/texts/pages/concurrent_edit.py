@@ -15,7 +15,7 @@ from notifications.staff import actors
 
 
 @dataclass(frozen=True)
-class TextMeanwhile(edit_conflicts.Meanwhile):
+class TextMeanwhile(edit_conflicts.OtherEdits):
     """A conflict of texts. What the other saved stays a revision, whatever is saved next."""
 
     last: Revision
@@ -42,7 +42,7 @@ def look(
     base, theirs = seen_by_me.content if seen_by_me else {}, saved[0].content
     unread = [change for change in changes(base, theirs) if change.path[0] not in mine]
     read = {name: mine[name] for name in row.KEPT if name in mine}
-    merged = edit_conflicts.look(base, read, theirs, unread)
+    merged = edit_conflicts.merge_edits(base, read, theirs, unread)
     if merged is None:
         return None
     by = list(dict.fromkeys(who(saved_revision.by) for saved_revision in saved))

@@ -1,8 +1,8 @@
 """Edit conflicts: another user saved the row that this user was editing.
 
-Nothing is saved until this user has looked. What only the other changed is taken over. Where both
-changed a value, the user's own stays and the other's is shown beside it. The forms of campaigns,
-audiences and templates use this.
+Nothing is saved until this user has looked. Changes that only the other user made are kept. Where
+both changed a value, the user's own stays and the other's is shown beside it. The forms of
+campaigns, audiences and templates use this.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from campaigns.texts.comparison import Change, Merged, merge
 
 
 @dataclass(frozen=True)
-class Meanwhile:
+class OtherEdits:
     """Who saved meanwhile (each once, latest first), and which changes are taken or disputed."""
 
     by: list[str]
@@ -25,7 +25,7 @@ class Meanwhile:
     disputed: list[Change]
 
 
-def look(
+def merge_edits(
     was: Mapping[str, Any],
     mine: Mapping[str, Any],
     theirs: Mapping[str, Any],

@@ -9,7 +9,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from unfold.widgets import INPUT_CLASSES, TEXTAREA_CLASSES
 
-from notifications.values.zones import places, zone_of
+from notifications.values.zones import selectable_zones, zone_of
 
 
 class CodeArea(forms.Textarea):
@@ -50,7 +50,9 @@ class ZoneInput(forms.TextInput):
         self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None
     ) -> SafeString:
         listed = f"{name}-zones"
-        options = format_html_join("", '<option value="{}">', ((zone,) for zone in places()))
+        options = format_html_join(
+            "", '<option value="{}">', ((zone,) for zone in selectable_zones())
+        )
         field = super().render(name, value, {**(attrs or {}), "list": listed}, renderer)
         return format_html('{}<datalist id="{}">{}</datalist>', field, listed, options)
 

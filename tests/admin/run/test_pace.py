@@ -119,12 +119,12 @@ def test_the_forecast_names_the_lowest_limit_and_the_climb_to_it(
     rate: int | None, ramp: int, said: str
 ) -> None:
     project = Project(quota_per_minute=6_000, ramp_seconds=ramp)
-    assert rate_forecast.foretell(project, rate).limit == said
+    assert rate_forecast.forecast_rate(project, rate).limit == said
 
 
 def test_the_forecast_takes_the_workers_into_account(settings: LazySettings) -> None:
     settings.WORKERS = 1
-    assert rate_forecast.foretell(Project(ramp_seconds=0), None).limit == "1 worker process"
+    assert rate_forecast.forecast_rate(Project(ramp_seconds=0), None).limit == "1 worker process"
 
 
 @pytest.mark.parametrize("rate", [None, 50])
@@ -132,7 +132,7 @@ def test_the_forecast_takes_the_workers_into_account(settings: LazySettings) -> 
 @pytest.mark.parametrize("devices", [40, 600, 3_000])
 def test_the_gate_keeps_to_the_forecast(devices: int, ramp: int, rate: int | None) -> None:
     project = Project(pk=1, quota_per_minute=6_000, ramp_seconds=ramp)
-    foretold = rate_forecast.foretell(project, rate).seconds(devices)
+    foretold = rate_forecast.forecast_rate(project, rate).seconds(devices)
     fleet = Fleet(project)
     fleet.add("run:1", count=2, rate=rate)
     fleet.run(foretold + 2)
@@ -143,14 +143,14 @@ def test_the_gate_keeps_to_the_forecast(devices: int, ramp: int, rate: int | Non
 @pytest.mark.parametrize("ramp", [0, 60])
 @pytest.mark.parametrize("devices", [0, 40, 600, 30_000])
 def test_a_forecast_reaches_all_devices_in_the_time_it_foretells(devices: int, ramp: int) -> None:
-    pace = rate_forecast.foretell(Project(quota_per_minute=6_000, ramp_seconds=ramp), None)
+    pace = rate_forecast.forecast_rate(Project(quota_per_minute=6_000, ramp_seconds=ramp), None)
     assert abs(pace.devices(pace.seconds(devices)) - devices) <= 1
 
 
 def test_a_small_launch_does_not_wait_for_the_ramp() -> None:
     project = Project(quota_per_minute=600_000, ramp_seconds=60)
     assert cold_rate(project) == 400
-    assert rate_forecast.foretell(project, None).seconds(100) < 1
+    assert rate_forecast.forecast_rate(project, None).seconds(100) < 1
 
 
 def test_the_page_says_that_the_projects_own_servers_are_busy(desk: Desk, run: Run) -> None:

@@ -33,10 +33,10 @@ def _each_kept() -> None:
 def _every_socket() -> None:
     if FEED not in sys.modules:
         return
-    from config.feed.address_limits import Places
+    from config.feed.address_limits import SocketLimits
 
-    patch(Places, "hold", lambda *_: True)
-    patch(Places, "let_go", lambda *_: None)
+    patch(SocketLimits, "hold", lambda *_: True)
+    patch(SocketLimits, "let_go", lambda *_: None)
 
 
 @bug("right passwords are not counted", fault="F110")

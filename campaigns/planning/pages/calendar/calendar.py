@@ -309,7 +309,7 @@ def _day(
     day_lines = list(lines(entries))
     return Day(
         date=day,
-        spoken=calendar_span.spoken(day, today),
+        spoken=calendar_span.day_heading(day, today),
         today=day == today,
         outside=span.view == "month" and day.month != span.day.month,
         past=day < today,

@@ -12,8 +12,8 @@ from django.utils.translation import ngettext
 
 from campaigns.planning.calendar import Entry
 
-SINGLE = 4  # occurrences of a series on one day that are shown each on its own
-AN_HOUR, A_LITTLE = timedelta(hours=1), timedelta(minutes=5)
+MAX_SINGLE_LINES = 4  # occurrences of a series on one day that are shown each on its own
+AN_HOUR, HOURLY_TOLERANCE = timedelta(hours=1), timedelta(minutes=5)
 
 
 @dataclass(frozen=True)
@@ -38,16 +38,16 @@ class Line:
     @property
     def _is_hourly(self) -> bool:
         gaps = [later.at - earlier.at for earlier, later in pairwise([self.first, *self.others])]
-        return all(abs(gap - AN_HOUR) <= A_LITTLE for gap in gaps)
+        return all(abs(gap - AN_HOUR) <= HOURLY_TOLERANCE for gap in gaps)
 
 
 def lines(entries: Sequence[Entry]) -> Iterator[Line]:
     """The lines of a day, in the order of its entries."""
     alike = [(entry.campaign.pk, entry.state) for entry in entries]
-    often = {key for key, count in Counter(alike).items() if count > SINGLE}
+    frequent_keys = {key for key, count in Counter(alike).items() if count > MAX_SINGLE_LINES}
     yielded = set()
     for key, entry in zip(alike, entries, strict=True):
-        if key not in often:
+        if key not in frequent_keys:
             yield Line(entry)
         elif key not in yielded:
             yielded.add(key)

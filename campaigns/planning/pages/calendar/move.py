@@ -79,7 +79,7 @@ class MoveDialog(Dialog):
         }
 
     def _chosen(self) -> datetime | None:
-        """The time in the field, which requests the warnings for it on each change."""
+        """The time typed so far: the field loads the warnings again on each change."""
         with suppress(ValidationError):
             chosen: datetime | None = WallClock(required=False).clean(self.request.GET.get("at"))
             return chosen

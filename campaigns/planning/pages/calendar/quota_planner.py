@@ -24,7 +24,7 @@ from campaigns.forecast.other_runs.planned_runs import Planned, compute_planned
 from campaigns.forecast.rate_forecast import number
 from campaigns.planning.pages.calendar.hourly_heatmap import Heat, heat, levels
 from campaigns.planning.pages.calendar.planner_form import PlannerForm
-from campaigns.planning.pages.calendar.span import Span, day_of, spoken, zone_of
+from campaigns.planning.pages.calendar.span import Span, day_heading, day_of, zone_of
 from notifications.admin.ui.current_project import current_project, projects
 from notifications.admin.ui.page import page_url
 from notifications.people.project import Project
@@ -117,7 +117,7 @@ def _draw_project(firebase_project: Firebase, project: Project, span: Span, now:
     for day, starts in zip(days, begins, strict=True):
         hours = usage.hours[first : first + len(starts)]
         first += len(starts)
-        label = spoken(day, span.local(now).date())
+        label = day_heading(day, span.local(now).date())
         lines.append((day, label, heat(hours, span.zone)))
     return Row(
         there=firebase_project,

@@ -111,7 +111,7 @@ def day_of(text: Any) -> date | None:
 
 
 def zone_of(request: HttpRequest) -> str:
-    """The zone of the request, else of the cookie, else the one of the project's other pages."""
+    """The zone of the request, else of the cookie, else the project's own."""
     for zone in (request.GET.get("zone"), request.COOKIES.get(COOKIE)):
         if known := zones.zone_of(zone or ""):
             return known
@@ -130,7 +130,7 @@ def is_chosen(request: HttpRequest, span: Span) -> bool:
 def unknown_zone(request: HttpRequest) -> str:
     """An error text if the requested zone does not exist; else empty."""
     typed = request.GET.get("zone", "").strip()
-    return zones.unknown(typed) if typed and not zones.zone_of(typed) else ""
+    return zones.unknown_zone_message(typed) if typed and not zones.zone_of(typed) else ""
 
 
 def weekdays(span: Span) -> list[tuple[str, str]]:
@@ -138,6 +138,6 @@ def weekdays(span: Span) -> list[tuple[str, str]]:
     return [(date_format(day, "D"), date_format(day, "l")) for day in span.weeks[0]]
 
 
-def spoken(day: date, today: date) -> str:
+def day_heading(day: date, today: date) -> str:
     text = date_format(day, pgettext("date format", "l, j F"))
     return _("%(day)s, today") % {"day": text} if day == today else text
