@@ -25,3 +25,18 @@ def _keeps_the_wrong_one() -> None:
     from campaigns.engine import wrong_items
 
     patch(wrong_items, "remove_wrong_items", lambda run_id: None)
+
+
+@bug("of two corrections the one that comes last stays", fault="F107c")
+def _the_last_one_stays() -> None:
+    from campaigns.engine import wrong_items
+    from campaigns.runs.run import Run
+    from campaigns.sending.inbox import of_runs
+
+    beside = of_runs.references_beside
+
+    def older_alone(run: Run) -> tuple[list[str], list[str]]:
+        return beside(run)[0], []
+
+    for module in (of_runs, wrong_items):
+        patch(module, "references_beside", older_alone)

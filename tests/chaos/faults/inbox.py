@@ -1,9 +1,11 @@
 """F107i: the text is changed while some wait for another try, and workers are killed.
 
-F107c: a correction replaces what people find in their inbox, and workers are killed.
+F107c: two corrections at once replace what people find in their inbox, and workers are killed.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from django.db.models import Count
 from django.utils import timezone
@@ -14,6 +16,7 @@ from campaigns.corrections import draft_correction
 from campaigns.corrections.change_running_text import NewText
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.ledger import Delivery, Recipient
+from campaigns.runs.run import Run
 from campaigns.texts.template import Template
 from notifications.inbox.item import InboxItem
 from notifications.people.device import Device
@@ -58,33 +61,40 @@ def changed_text(scene: Scene) -> None:
 
 @fault(
     "F107c",
-    "a correction replaces inbox items, and workers killed",
+    "two corrections replace inbox items, and workers killed",
     people=2_000,
-    failpoint="before_settle:kill:0.12",
+    failpoint="before_settle:kill:0.06",
     patience=90,
 )
 def correction(scene: Scene) -> None:
-    """Each person finds the right text, once, and the wrong one is gone: also from the inboxes of
-    those whose phone cannot be reached."""
+    """Each person finds the text of the later one, once, and the wrong one is gone: also from the
+    inboxes of those whose phone cannot be reached."""
     lost = scene.devices[::SOME]
     for device in lost:
         device.address = f"dead-{device.pk}:{scene.project.pk}"
     Device.objects.bulk_update(lost, ["address"])
     wrong = scene.launch(inbox=True)
     scene.finish()
-    draft = draft_correction.draft(wrong, text=draft_correction.EVERY, by="user:alice")
-    while not filling.at_once(draft.audience):
-        pass
-    Template.objects.filter(pk=draft.template_id).update(title=NEW)
-    campaign = Campaign.objects.get(pk=draft.pk)
-    run = control.launch(campaign, by="user:alice", now=timezone.now())
-    scene.adopt(run)
-    enqueue_on_commit(tasks.advance, run_id=run.pk)
+    slow, later = _correct(wrong, "Almost", rate_per_second=500), _correct(wrong, NEW)
+    for run in (slow, later):
+        enqueue_on_commit(tasks.advance, run_id=run.pk)
+    scene.adopt(slow)
     scene.until_killed()
     scene.healed()
+    scene.finish()
+    scene.adopt(later)
     scene.finish()
     items = InboxItem.objects.filter(project=scene.project)
     counts = items.values("contact").annotate(count=Count("pk")).values_list("count", flat=True)
     assert set(items.values_list("text__content__title", flat=True)) == {NEW}, "a wrong text stays"
     reachable = scene.fault.people - len(lost)
     assert len(counts) == reachable and set(counts) == {1}, "not one item for each person"
+
+
+def _correct(wrong: Run, title: str, **settings: Any) -> Run:
+    draft = draft_correction.draft(wrong, text=draft_correction.EVERY, by="user:alice")
+    while not filling.at_once(draft.audience):
+        pass
+    Template.objects.filter(pk=draft.template_id).update(title=title)
+    Campaign.objects.filter(pk=draft.pk).update(**settings)
+    return control.launch(Campaign.objects.get(pk=draft.pk), by="user:alice", now=timezone.now())
