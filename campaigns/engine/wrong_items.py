@@ -8,6 +8,7 @@ whom two corrections were written at the same moment.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from django.db import connection
 
@@ -68,7 +69,7 @@ def _next_with_newer_item(run: Run, own: str, newer: list[str], after: int) -> l
     return _ids(WITH_A_NEWER_ITEM, [own, newer, run.pk, after, AT_ONCE])
 
 
-def _ids(statement: str, params: list[object]) -> list[int]:
+def _ids(statement: str, params: list[Any]) -> list[int]:
     with connection.cursor() as cursor:
         cursor.execute(statement, params)
         return [person for (person,) in cursor.fetchall()]

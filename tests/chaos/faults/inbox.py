@@ -75,20 +75,27 @@ def correction(scene: Scene) -> None:
     Device.objects.bulk_update(lost, ["address"])
     wrong = scene.launch(inbox=True)
     scene.finish()
-    slow, later = _correct(wrong, "Almost", rate_per_second=500), _correct(wrong, NEW)
-    for run in (slow, later):
-        enqueue_on_commit(tasks.advance, run_id=run.pk)
-    scene.adopt(slow)
+    older, later = _correct(wrong, "Almost", rate_per_second=500), _correct(wrong, NEW)
+    _begin(scene, older)
+    scene.until(0.1)
+    control.pause(older, by="user:alice")
+    _begin(scene, later)
     scene.until_killed()
     scene.healed()
     scene.finish()
-    scene.adopt(later)
+    control.resume(older, by="user:alice")
+    _begin(scene, older)
     scene.finish()
     items = InboxItem.objects.filter(project=scene.project)
     counts = items.values("contact").annotate(count=Count("pk")).values_list("count", flat=True)
     assert set(items.values_list("text__content__title", flat=True)) == {NEW}, "a wrong text stays"
     reachable = scene.fault.people - len(lost)
     assert len(counts) == reachable and set(counts) == {1}, "not one item for each person"
+
+
+def _begin(scene: Scene, run: Run) -> None:
+    scene.adopt(run)
+    enqueue_on_commit(tasks.advance, run_id=run.pk)
 
 
 def _correct(wrong: Run, title: str, **settings: Any) -> Run:
