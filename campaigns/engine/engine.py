@@ -92,7 +92,8 @@ def advance(run_id: int, *, now: datetime) -> ReleasedWave | None:
     freezing.freeze_next(run_id, now=now)
     breakdowns.count_next(run_id)
     prior_recipients.index_next(run_id)
-    count_able_to_report(run_id)
+    if run.first_percent is not None:
+        count_able_to_report(run_id)
     wrong_items.remove_wrong_items(run_id)
     with transaction.atomic():
         run = _lock_run(run_id)

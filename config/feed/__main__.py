@@ -7,6 +7,7 @@ import os
 
 import uvloop
 
+from config import wsgi  # noqa: F401  # first: it loads the settings, which the others read
 from config.feed.server import Server
 from config.front.sockets import allow_many
 

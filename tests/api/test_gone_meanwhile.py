@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from campaigns import control
 from campaigns.audiences import why
+from campaigns.planning import launch_problems
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from campaigns.texts.template import Template
@@ -59,14 +60,19 @@ def test_a_template_that_a_draft_takes_meanwhile_is_not_deleted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("verb", "step"), [("launch", "problems"), ("launch", "locked"), ("stop", "locked")]
+    ("verb", "owner", "step"),
+    [
+        ("launch", launch_problems, "problems"),
+        ("launch", Campaign, "locked"),
+        ("stop", Campaign, "locked"),
+    ],
 )
 def test_a_campaign_that_is_deleted_meanwhile_is_neither_launched_nor_stopped(
-    monkeypatch: pytest.MonkeyPatch, verb: str, step: str
+    monkeypatch: pytest.MonkeyPatch, verb: str, owner: Any, step: str
 ) -> None:
     campaign = make_campaign(make_project())
     alice = Caller(campaign.project)
-    _first(monkeypatch, Campaign, step, lambda: Campaign.objects.get(pk=campaign.pk).delete())
+    _first(monkeypatch, owner, step, lambda: Campaign.objects.get(pk=campaign.pk).delete())
     answer = alice.post(f"campaigns/{campaign.pk}/{verb}")
     assert answer.status_code == 404
     assert answer.json()["detail"] == f"There is no campaign {campaign.pk} in this project."
