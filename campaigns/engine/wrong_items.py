@@ -1,8 +1,8 @@
 """Wrong inbox items: the last step of a run removes those that no push has replaced.
 
 A correction's push already removes the wrong item of each recipient. This step is for people of its
-audience who are not recipients, because they have no device that can be reached, and for people to
-whom two corrections were written at the same moment.
+audience who are not recipients, because they have no device that can be reached. It also removes
+the older of two items that were stored at the same moment by two corrections.
 """
 
 from __future__ import annotations

@@ -442,8 +442,8 @@ class Run(OfProject):
         return self.corrects.collapse_id if self.corrects else f"carillon-{self.pk}"
 
     def text_family(self) -> list[int]:
-        """Return the run whose text was wrong first, and all corrections of it and of each other,
-        in the order of their launches. Of their texts, a person's inbox shows the newest."""
+        """Return the first run with the wrong text and all its corrections, also corrections of
+        corrections, in the order of their launches. An inbox shows only the newest of them."""
         first: Run = self
         while first.corrects:
             first = first.corrects

@@ -67,7 +67,7 @@ class AutomationSerializer(StrictSerializer):
     unless = EventAskedSerializer(
         default=None,
         allow_null=True,
-        help_text="Nothing is sent to a person of whom such an event came meanwhile.",
+        help_text="Nothing is sent to a person who had such an event in the meantime.",
     )
     state = serializers.ChoiceField(choices=Automation.State.choices, read_only=True)
     created_at = serializers.DateTimeField(read_only=True)

@@ -49,7 +49,7 @@ class EndpointSerializer(StrictSerializer):
     name = serializers.CharField(max_length=100)
     via = serializers.ChoiceField(
         choices=Endpoint.Via.choices,
-        help_text="How it is told. It cannot be changed later.",
+        help_text="How events are delivered. It cannot be changed later.",
         error_messages=one_of(Endpoint.Via.values),
     )
     to = serializers.CharField(

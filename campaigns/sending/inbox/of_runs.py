@@ -19,7 +19,7 @@ def keep(claim: Claim, people: Iterable[UnsettledRecipient]) -> None:
 
     A person's second device, a second try and another worker all come here again: the reference
     makes it one item. It has the newest text that was written for them. A correction also withdraws
-    the items that it replaces. Whoever has the item of a newer correction keeps it instead.
+    the items that it replaces. A person who has the item of a newer correction keeps that one.
     """
     people = [left for left in people if left.out not in ON_PURPOSE]
     contacts = [left.contact_id for left in people]
@@ -43,7 +43,7 @@ def keep(claim: Claim, people: Iterable[UnsettledRecipient]) -> None:
 
 
 def references_beside(run: Run) -> tuple[list[str], list[str]]:
-    """The references of the runs whose text this run replaces, and of those that replace its."""
+    """The references of older runs, whose items this run replaces, and of newer corrections."""
     family = run.text_family()
     older = [reference_of(pk) for pk in family if pk < run.pk]
     return older, [reference_of(pk) for pk in family if pk > run.pk]

@@ -67,8 +67,8 @@ def changed_text(scene: Scene) -> None:
     patience=90,
 )
 def correction(scene: Scene) -> None:
-    """Each person finds the text of the later one, once, and the wrong one is gone: also from the
-    inboxes of those whose phone cannot be reached."""
+    """Each person has one item, with the text of the later correction. The wrong item is gone from
+    every inbox, also for people whose phone cannot be reached."""
     lost = scene.devices[::SOME]
     for device in lost:
         device.address = f"dead-{device.pk}:{scene.project.pk}"
