@@ -19,8 +19,8 @@ WITH_PAGES = """
 SELECT relname FROM pg_class
 WHERE relname = ANY(%s) AND relkind = 'r' AND pg_relation_size(oid) > 0 ORDER BY relname
 """
-# TRUNCATE takes half a second, since nearly all tables refer to each other; DELETE looks for whoever
-# refers to each row.
+# TRUNCATE takes half a second, since nearly all tables refer to each other. DELETE looks for what
+# refers to each row, so it is quicker only for a few.
 MANY_ROWS = "EXISTS (SELECT FROM {} OFFSET 500)"
 PARTITIONS = """
 SELECT string_agg(inhrelid::regclass::text, ', ') FROM pg_inherits
