@@ -6,8 +6,9 @@ import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from enum import IntEnum
 from functools import partial
 from typing import Any
 
@@ -96,6 +97,14 @@ class Card:
         return self.bytes_used >= sizes.NARROW_BYTES
 
 
+class Need(IntEnum):
+    """Which readers of a text are skipped if they lack a value."""
+
+    NOBODY = 0
+    SOME = 1  # those of some languages or platforms
+    ALL = 2
+
+
 @dataclass(frozen=True)
 class Variable:
     """A variable of the text, and for how many people it is missing."""
@@ -103,9 +112,17 @@ class Variable:
     name: str
     missing: int
     of: int
-    needed: bool = field(default=True)
+    need: Need
     nearest: str = ""  # an attribute that people do have, if nobody has this one
     texts: tuple[int, ...] = (0,)  # those that skip people without it, else those that use it
+
+    @property
+    def needed(self) -> bool:
+        return self.need is not Need.NOBODY
+
+    @property
+    def needed_by_all(self) -> bool:
+        return self.need is Need.ALL
 
     @property
     def unknown(self) -> bool:
@@ -202,7 +219,7 @@ def variables(
 
     It counts the newest people, or those that `lacks` counts.
     """
-    texts = [_needed_by_name(one) for one in (content, *others)]
+    texts = [_needs(one) for one in (content, *others)]
     names = sorted(set().union(*texts))
     total, lacking = (lacks or missing)(names, project) if names else (0, [])
     listed = [
@@ -215,25 +232,27 @@ def variables(
             for one in listed]  # fmt: skip
 
 
-def _needed_by_name(content: Content) -> dict[str, bool]:
-    """Each variable of the text, and whether the text needs it; empty if it is not valid."""
-    sources = list(_sources(content))
+def _needs(content: Content) -> dict[str, Need]:
+    """Each variable of the text, and who needs it; empty if the text is not valid."""
+    readings = list(_readings(content))
     try:
-        names = set[str]().union(*(liquid.variables(source) for source in sources))
+        names = set[str]().union(*(liquid.variables(source) for source in set().union(*readings)))
     except LiquidError:
         return {}
-    needed = {path[0] for source in sources for path in needed_by_text(source)}
-    return {name: name in needed for name in names}
+    needed = [{path[0] for path in _needed(reading)} for reading in readings]
+    return {name: _need(name, needed) for name in names}
 
 
-def _variable(name: str, missing: int, total: int, texts: Sequence[dict[str, bool]]) -> Variable:
-    needed = any(text_needs.get(name) for text_needs in texts)
-    concerned = (
-        n
-        for n, text_needs in enumerate(texts)
-        if (text_needs.get(name) if needed else name in text_needs)
-    )
-    return Variable(name, missing, total, needed, texts=(*concerned,))
+def _need(name: str, needed: Sequence[Set[Any]]) -> Need:
+    if all(name in names for names in needed):
+        return Need.ALL
+    return Need.SOME if any(name in names for names in needed) else Need.NOBODY
+
+
+def _variable(name: str, missing: int, total: int, texts: Sequence[dict[str, Need]]) -> Variable:
+    needs = {n: text_needs[name] for n, text_needs in enumerate(texts) if name in text_needs}
+    concerned = {n: need for n, need in needs.items() if need} or needs
+    return Variable(name, missing, total, min(concerned.values()), texts=(*concerned,))
 
 
 def _nearest(name: str, known: list[str]) -> str:
@@ -251,11 +270,14 @@ def single_braces(content: Content) -> list[str]:
 
 
 def _sources(content: Content) -> set[str]:
-    languages = ["", *languages_of(content)]
-    contents = [
-        on_platform(content, language, name) for language in languages for name in PLATFORMS
-    ]
-    return {text for whole in contents for text in _texts(whole)}
+    return set().union(*_readings(content))
+
+
+def _readings(content: Content) -> Iterator[set[str]]:
+    """Yield the texts of each language on each platform."""
+    for language in ["", *languages_of(content)]:
+        for platform in PLATFORMS:
+            yield {*_texts(on_platform(content, language, platform))}
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -95,6 +95,6 @@ def test_beside_the_text_the_values_of_variants_and_translations_are_counted(
 
     said = text_of(desk.post("campaign_what", **form, **where)).partition("Attributes of this")[2]
 
-    assert "city Variant A 1 of 2 lacks it and is skipped" in said
+    assert "city Variant A 1 of 2 lacks it, and is skipped if their text needs it" in said
     assert "plan everyone has it" in said
     assert "shoe Variant B 2 of 2 lack it and are skipped" in said
