@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Max
+from django.db.models import Exists, Max, OuterRef
 from django.utils.translation import gettext as _
 
 from campaigns.audiences.behavior.past import FIELD, IN_INBOX
@@ -72,8 +73,9 @@ def _runs_in_inboxes(run: Run) -> list[int]:
 
 
 def corrections_of(run: Run) -> list[Campaign]:
-    """Return the campaigns that correct this run, launched or not."""
-    return list(Campaign.objects.filter(corrects=run).order_by("pk"))
+    """Return the campaigns that correct this run. `launched`: whether one is sent, or was."""
+    launched = Exists(Run.objects.filter(campaign=OuterRef("pk")))
+    return list(Campaign.objects.filter(corrects=run).annotate(launched=launched).order_by("pk"))
 
 
 def draft(
@@ -85,13 +87,45 @@ def draft(
     outdated: bool = False,
     by: str,
 ) -> Campaign:
-    """Create a draft for the recipients of this text.
-
-    `revisions`: only recipients of these. `variant`: only its readers. `outdated`: only people
-    whose variant was changed after they got it. The draft has the newest text of the first variant
-    among them. The sweep fills its list. Raises NotCorrectable.
+    """Create a draft for the people that this choice selects. It has the newest text of the first
+    variant among them. The sweep fills its list. Raises NotCorrectable.
 
     If the process dies here: all three rows exist, or none does.
+    """
+    people = choose_people(run, text=text, revisions=revisions, variant=variant, outdated=outdated)
+    with transaction.atomic():
+        name = _("Got run %(number)d") % {"number": run.pk}
+        audience = filling.begin(run.project_id, name, people.rules, run=run)
+        number = len(corrections_of(run)) + 1
+        named = _("%(name)s (correction)")
+        if number > 1:
+            named = "%(name)s " + _("(correction %(number)d)") % {"number": number}
+        campaign: Campaign = run.campaign.duplicate_for(audience, named=named, corrects=run)
+        campaign.template = _as_sent(run, people.variant, named=campaign.name, by=by)
+        campaign.save()
+    return campaign
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The recipients of a wrong text."""
+
+    rules: Tree
+    variant: int  # the first among those that they read
+
+
+def choose_people(
+    run: Run,
+    *,
+    text: str,
+    revisions: Sequence[int] = (),
+    variant: int | None = None,
+    outdated: bool = False,
+) -> Chosen:
+    """Choose the recipients of this text.
+
+    `revisions`: only recipients of these. `variant`: only its readers. `outdated`: only people
+    whose variant was changed after they got it. Raises NotCorrectable.
     """
     if why := problem(run):
         raise NotCorrectable(why)
@@ -100,18 +134,10 @@ def draft(
     if not languages:
         message = _("Nobody got a text “%(text)s” of this variant and revision. Choose another.")
         raise NotCorrectable(message % {"text": text})
-    tree = _build_rules(run, languages)
-    if sum(leaf["field"] == FIELD for leaf in leaves(tree)) > MAX_COSTLY:
+    rules = _build_rules(run, languages)
+    if sum(leaf["field"] == FIELD for leaf in leaves(rules)) > MAX_COSTLY:
         raise NotCorrectable(_("Its text was changed too often. Choose one revision."))
-    with transaction.atomic():
-        name = _("Got run %(number)d") % {"number": run.pk}
-        audience = filling.begin(run.project_id, name, tree, run=run)
-        named = _("%(name)s (correction)")
-        campaign: Campaign = run.campaign.duplicate_for(audience, named=named, corrects=run)
-        first = min(number for number, _revision in languages)
-        campaign.template = _as_sent(run, first, named=campaign.name, by=by)
-        campaign.save()
-    return campaign
+    return Chosen(rules, variant=min(number for number, _revision in languages))
 
 
 # --- Which texts were sent ------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from campaigns.audiences.behavior.kind import Sql
 from campaigns.audiences.reach import Reach, Zones
 from campaigns.audiences.words import sentence
 from campaigns.canary import draw, in_words
+from campaigns.corrections import wrong_items
 from campaigns.engagement.opening import OpenDelays, OpenRate, load_open_delays, load_open_rate
 from campaigns.forecast import opens, rate_forecast
 from campaigns.forecast.course import (
@@ -237,6 +238,16 @@ class LaunchReport:
     def sent_to(self) -> int | None:
         """How many devices a launch would send to; None if nobody could count them."""
         return sent_to.devices(self.reach, self.skipped) if self.reach else None
+
+    @cached_property
+    @_in_time
+    def wrong_items(self) -> int | None:
+        """How many people have in their inbox the text that this corrects. None if it corrects
+        none, or counting takes too long."""
+        wrong = self.campaign.corrects
+        if wrong is None or not wrong.inbox or "audience" in self._unready:
+            return None
+        return wrong_items.count_before_launch(wrong, self._rules)
 
     @property
     def outcome(self) -> str:

@@ -13,7 +13,9 @@ from django.utils.translation import gettext_lazy, ngettext
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from campaigns import control, tasks
+from campaigns.audiences import reach
 from campaigns.audiences.lists import filling, outcomes
+from campaigns.audiences.reach import Reach
 from campaigns.corrections import draft_correction
 from campaigns.corrections.draft_correction import EVERY, MAIN
 from campaigns.runs.pages.dialogs import RunDialog
@@ -32,6 +34,15 @@ from notifications.task_queue import enqueue_on_commit
 
 CORRECT = gettext_lazy("Send a correction")
 OLDER = "older"  # all revisions but the newest
+# Whoever chooses another text sees how many people got that one.
+COUNT_AGAIN = {
+    "hx-trigger": "change",
+    "hx-include": "#dialog-form select",
+    "hx-params": "text,variant,revision",
+    "hx-target": "#correct-people",
+    "hx-select": "#correct-people",
+    "hx-swap": "outerHTML",
+}
 
 
 def offers_a_correction(run: Run) -> bool:
@@ -85,12 +96,32 @@ class CorrectDialog(RunDialog):
             cast(forms.ChoiceField, self.fields["text"]).choices = _text_choices(texts)
         else:
             del self.fields["text"]
+        for choice in self._choices:
+            choice.widget.attrs |= {"hx-get": self.request.path, **COUNT_AGAIN}
 
     @property
-    def revisions(self) -> list[int]:
-        """The wrong revisions; empty for all."""
-        chosen = self.cleaned_data.get("revision", EVERY)
-        return [] if chosen in (EVERY, OLDER) else [int(chosen)]
+    def _choices(self) -> list[forms.Field]:
+        return [
+            self.fields[name] for name in ("text", "variant", "revision") if name in self.fields
+        ]
+
+    @property
+    def choice(self) -> dict[str, Any]:
+        """Which text was wrong: what the fields show."""
+        revision, variant = self._shown("revision"), self._shown("variant")
+        return {
+            "text": self._shown("text") or EVERY,
+            "revisions": [] if revision in ("", EVERY, OLDER) else [int(revision)],
+            "variant": int(variant) if variant else None,
+            "outdated": revision == OLDER,
+        }
+
+    def _shown(self, name: str) -> str:
+        if name not in self.fields:
+            return ""
+        choices = [str(key) for key, _label in cast(Any, self.fields[name]).choices]
+        chosen = (self.request.POST or self.request.GET).get(name)
+        return chosen if chosen in choices else choices[0]
 
     @property
     def problem(self) -> str:
@@ -116,7 +147,16 @@ class CorrectDialog(RunDialog):
             **now_reached(outcomes.reachable(run, outcomes.got(run))),
             "untagged": ", ".join(platforms),
             "before": draft_correction.corrections_of(run),
+            "chosen": self._count_chosen() if self._choices else None,
         }
+
+    def _count_chosen(self) -> Reach | None:
+        """How many people got the chosen text; None if nobody did, or counting takes too long."""
+        try:
+            rules = draft_correction.choose_people(self.run, **self.choice).rules
+            return reach.quick(self.run.project_id, rules)
+        except (draft_correction.NotCorrectable, reach.Uncountable):
+            return None
 
 
 def _revision_choices(run: Run) -> list[tuple[str, Any]]:
@@ -159,16 +199,8 @@ class Corrects:
         ),
     )
     def correct(self, request: HttpRequest, form: CorrectDialog, object_id: str) -> HttpResponse:
-        text = form.cleaned_data.get("text") or EVERY
         try:
-            draft = control.correct(
-                form.run,
-                text=text,
-                revisions=form.revisions,
-                variant=form.cleaned_data.get("variant"),
-                outdated=form.cleaned_data.get("revision") == OLDER,
-                by=actor(request),
-            )
+            draft = control.correct(form.run, by=actor(request), **form.choice)
         except draft_correction.NotCorrectable as error:
             return refused(request, form, str(error))
         except ValidationError as error:

@@ -15,6 +15,7 @@ from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminRadioSelect
 from campaigns.canary import winner
 from campaigns.canary.in_words import chosen_by
 from campaigns.canary.winner import best
+from campaigns.corrections import draft_correction
 from campaigns.engine import cancelling, unknowns
 from campaigns.forecast import rate_forecast
 from campaigns.planning import local
@@ -202,6 +203,7 @@ class SendAgainDialog(RunDialog):
         return {
             "undecided": unknowns.undecided(self.run),
             "refused": unknowns.refused_for_the_moment(self.run),
+            "corrections": draft_correction.corrections_of(self.run),
             "expired": not self.possible,
         }
 

@@ -19,9 +19,10 @@ from django.utils.translation import gettext_lazy
 from campaigns import verbs
 from campaigns.alerts.pages import alerts_of_run
 from campaigns.audiences.bounds import AS_KEPT
+from campaigns.audiences.lists import outcomes
 from campaigns.audiences.lists.run_lists import is_known
 from campaigns.audiences.words import sentence
-from campaigns.corrections import draft_correction
+from campaigns.corrections import draft_correction, wrong_items
 from campaigns.corrections.pages import change_text
 from campaigns.corrections.pages.change_text import ChangeTextDialog
 from campaigns.corrections.pages.correct import CORRECT, Corrects, offers_a_correction
@@ -215,6 +216,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
             "said": sentence(run.rules, project_id=run.project_id, bounds=AS_KEPT),
             "repeats": rhythm_in_words.of_run(run),
             "corrections": draft_correction.corrections_of(run),
+            "in_inboxes": _count_in_inboxes(run) if run.corrects and run.inbox else None,
             "compared": compare_run(run),
             "one_before": compare.one_before(run) if compare.is_comparable(run) else None,
         }
@@ -279,6 +281,13 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
         self.record(request, "created", twin, copied_from=run.campaign_id)
         text = _("“{name}” is a copy. Change what you like.").format(name=twin)
         return done(request, text, to=page_url(twin))
+
+
+def _count_in_inboxes(correction: Run) -> dict[str, int] | None:
+    """Count the people who have the right text in their inbox, and who still have the wrong one."""
+    right = outcomes.count(correction.pk, outcomes.IN_INBOX, seconds=wrong_items.SECONDS)
+    wrong = wrong_items.count_left(correction)
+    return None if right is None or wrong is None else {"right": right[0], "wrong": wrong}
 
 
 def _has_much_to_say(picture: dict[str, Any]) -> bool:

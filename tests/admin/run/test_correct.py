@@ -162,8 +162,8 @@ def test_the_pages_of_both_lead_to_each_other_and_the_trail_tells_of_it(
     made = corrected(desk, run)
 
     shown = desk.open("campaigns_run_change", run.pk)
-    assert "Its text was wrong. See the correction: Spring (correction)" in shown
-    assert "made a correction of" in shown
+    unsent = "A correction of its text is being written, and is not sent yet: Spring (correction)"
+    assert unsent in shown and "made a correction of" in shown
     assert f"A correction of run {run.pk}" in desk.open("campaigns_campaign_change", made.pk)
     assert "It is being corrected already" in desk.open("campaigns_run_correct", run.pk)
     entry = AuditEntry.objects.get(action="made a correction of")
@@ -174,6 +174,8 @@ def test_the_pages_of_both_lead_to_each_other_and_the_trail_tells_of_it(
     correcting = control.launch(made, by="user:alice", now=timezone.now())
     shown = desk.open("campaigns_run_change", correcting.pk)
     assert f"A correction: it takes the place of what run {run.pk} sent" in shown
+    shown = desk.open("campaigns_run_change", run.pk)
+    assert "Its text was wrong. See the correction: Spring (correction)" in shown
 
 
 def test_only_those_who_read_one_of_its_texts_are_written_to_if_only_that_was_wrong(
@@ -192,6 +194,60 @@ def test_only_those_who_read_one_of_its_texts_are_written_to_if_only_that_was_wr
     assert whom("every") == {"a", "b", "c", "d", "e"}
     refused = desk.confirm("campaigns_run_correct", run.pk, text="fr")
     assert "Select a valid choice" in text_of(refused)
+
+
+def test_the_dialog_counts_those_who_got_the_text_that_is_chosen(
+    desk: Desk, shop: Project
+) -> None:
+    for name, locale in (("a", "ko"), ("b", "ko-KR"), ("c", "en"), ("d", "de"), ("e", "")):
+        make_device(make_contact(shop, external_id=name, locale=locale))
+    texts = {"locales": {"ko": {"title": "봄"}, "de": {"title": "Frühling"}}}
+    run = sent(make_run(shop, name="Spring", template={**WRONG, **texts}))
+
+    def chosen(**values: str) -> str:
+        said = desk.open("campaigns_run_correct", run.pk, **values)
+        return said.partition(" got the text that is chosen below.")[0][-8:]
+
+    assert chosen() == "5 people"
+    assert chosen(text="ko") == "2 people"
+    assert chosen(text="de") == "1 person"
+    assert chosen(text="no such text") == "5 people"
+
+
+def test_a_second_correction_of_a_run_has_a_name_of_its_own(desk: Desk, project: Project) -> None:
+    run = ended_each_way(project)
+    names = [corrected(desk, run).name for _ in range(3)]
+    assert names == ["Spring (correction)", "Spring (correction 2)", "Spring (correction 3)"]
+
+
+def test_before_and_after_the_launch_one_reads_how_many_have_the_wrong_text_in_the_inbox(
+    desk: Desk, shop: Project
+) -> None:
+    make_people(shop, 2)
+    make_device(make_contact(shop, external_id="deaf"), "dead-1:APA91b")
+    made = corrected(desk, sent(make_run(shop, template=WRONG, inbox=True)))
+    Template.objects.filter(pk=made.template_id).update(title="Seven per cent off")
+    for page in ("campaign_review", "campaigns_campaign_launch"):
+        assert "3 people have the wrong text there now." in desk.open(page, made.pk)
+
+    run = control.launch(Campaign.objects.get(pk=made.pk), by="user:alice", now=timezone.now())
+    assert "3 people still have the wrong one." in desk.open("campaigns_run_change", run.pk)
+    engine.advance(run.pk, now=timezone.now())
+    run.refresh_from_db()
+    sent(run)
+    shown = desk.open("campaigns_run_change", run.pk)
+    assert "In the app's inbox 2 people have the right text." in shown
+    assert "0 people still have the wrong one." in shown
+
+
+def test_the_inbox_of_a_campaign_that_corrects_nothing_holds_no_wrong_text(
+    desk: Desk, shop: Project
+) -> None:
+    make_people(shop, 2)
+    run = sent(make_run(shop, template=WRONG, inbox=True))
+    again = run.campaign.duplicate()
+    assert "wrong text" not in desk.open("campaign_review", again.pk)
+    assert "right text" not in desk.open("campaigns_run_change", run.pk)
 
 
 def test_a_correction_is_refused_while_it_is_sent_and_where_nobody_got_it(

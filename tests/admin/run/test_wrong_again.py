@@ -130,3 +130,12 @@ def test_a_correction_that_is_a_draft_yet_already_names_the_text_wrong(
     corrected(desk, run)
     draft = made_by(desk, "campaigns_run_rest", run)
     assert WRONG in desk.open("campaign_review", draft.pk)
+
+
+def test_sending_again_warns_that_the_text_was_wrong(desk: Desk, project: Project) -> None:
+    run = ended_each_way(project)
+    warning = "The text of this run was wrong, and this sends the wrong text again."
+    assert warning not in desk.open("campaigns_run_send_again", run.pk)
+    correction = corrected(desk, run, title="Right at last")
+    said = desk.open("campaigns_run_send_again", run.pk)
+    assert f"{warning} See the correction: {correction}" in said
