@@ -19,7 +19,7 @@ from campaigns.failpoints import hit
 from campaigns.runs.tick import Tick
 from notifications.postgres.budget import TooSlow, statement_timeout
 from notifications.postgres.outage import DATABASE_TROUBLE
-from notifications.webhooks.endpoint import wanted
+from notifications.webhooks.endpoint import is_wanted
 from notifications.webhooks.event_types import EventType as EventKind
 
 log = logging.getLogger(__name__)
@@ -108,7 +108,7 @@ def _send_reminders(now: datetime) -> None:
     """Send unacknowledged alerts each hour, also to endpoints that were made after the alert."""
     due = unacknowledged_alerts().filter(Q(told_at=None) | Q(told_at__lte=now - REMIND_EVERY))
     for alert in due.select_related("project").order_by("pk"):
-        if not wanted(alert.project, [EventKind.ALERT_RAISED]):
+        if not is_wanted(alert.project, [EventKind.ALERT_RAISED]):
             continue
         with transaction.atomic():
             # Locked and read again: it may be acknowledged, or sent by another tick.

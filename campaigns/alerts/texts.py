@@ -158,7 +158,7 @@ def raised(data: Data) -> EventText:
     return _compose(data, headline % {"what": alert.headline}, f"{text}\n{reminders}")
 
 
-def ended(data: Data) -> EventText:
+def text_of_ended_alert(data: Data) -> EventText:
     lasted = datetime.fromisoformat(data["ended_at"]) - datetime.fromisoformat(data["raised_at"])
     text = _("It stood for %(time)s.") % {"time": in_words(lasted)}
     facts = [(_("Seen by"), who(by))] if (by := data["acknowledged_by"]) else []
@@ -174,5 +174,5 @@ def _compose(
 
 WORDS: dict[str, Callable[[Data], EventText]] = {
     event_types.EventType.ALERT_RAISED: raised,
-    event_types.EventType.ALERT_ENDED: ended,
+    event_types.EventType.ALERT_ENDED: text_of_ended_alert,
 }

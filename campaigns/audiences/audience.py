@@ -12,10 +12,10 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.audiences import rules
-from campaigns.audiences.behavior.naming import looked_up
+from campaigns.audiences.behavior.naming import look_up_names
 from campaigns.audiences.reach import Reach
 from campaigns.audiences.resolving import events_kept
-from campaigns.audiences.resolving.settling import launched, settled
+from campaigns.audiences.resolving.settling import rules_at_launch, rules_for_sql
 from campaigns.runs import series
 from campaigns.runs.messages.many import runs_unfolding
 from campaigns.runs.run import Run
@@ -95,7 +95,7 @@ class Audience(OfProject):
 
         Raises ValidationError.
         """
-        return launched(self.project_id, self.effective_rules, of=self.pk)
+        return rules_at_launch(self.project_id, self.effective_rules, of=self.pk)
 
     def used_by(self) -> list[models.Model]:
         """What uses it: campaigns, audiences whose rules name it, and runs if it is a list."""
@@ -197,17 +197,17 @@ def validate_rules(tree: Any, *, project_id: int, of: int | None = None) -> None
     lists = Audience.objects.filter(project=project_id, kind=Audience.Kind.LIST)
     rules.validate(tree, lists=set(lists.values_list("pk", flat=True)))
     named = set(rules.named_in(tree))
-    if missing := named - set(looked_up(project_id, named)):
+    if missing := named - set(look_up_names(project_id, named)):
         raise ValidationError({"rules": rules.no_such(tree, missing)})
     _refuse_too_far_back(project_id, tree)
-    launched_rules = launched(project_id, tree, of=of)
-    settled(project_id, launched_rules)
+    launched_rules = rules_at_launch(project_id, tree, of=of)
+    rules_for_sql(project_id, launched_rules)
     _refuse_half_lists(launched_rules)
 
 
 def _refuse_too_far_back(project_id: int, tree: Any) -> None:
     """Refuse rules that look further back than events are kept, each at its place in the tree."""
-    events = events_kept.kept(project_id, tree)
+    events = events_kept.retention_of_events(project_id, tree)
     if events and (problems := rules.each_at_fault(tree, events.problem)):
         raise ValidationError({"rules": problems})
 

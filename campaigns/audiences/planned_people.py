@@ -7,7 +7,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 
 from campaigns.audiences.behavior.kind import Sql
-from campaigns.audiences.resolving.settling import settled
+from campaigns.audiences.resolving.settling import rules_for_sql
 from campaigns.audiences.selection import compile_tree, drawn, people_and_devices
 from campaigns.runs import prior_recipients
 from campaigns.runs.run import Run
@@ -40,7 +40,7 @@ def people_of(run: Run) -> Sql:
             [run.pk, asks["marketing"], asks["category"]],
         )
     try:
-        rules = drawn(run.project_id, settled(run.project_id, run.rules))
+        rules = drawn(run.project_id, rules_for_sql(run.project_id, run.rules))
     except ValidationError:
         return Sql("SELECT NULL::bigint AS contact_id WHERE FALSE")
     where, asks = compile_tree(rules), run.asks

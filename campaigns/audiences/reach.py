@@ -22,7 +22,7 @@ from campaigns.audiences import estimating, last_seen
 from campaigns.audiences.behavior import past
 from campaigns.audiences.behavior.kind import Sql
 from campaigns.audiences.bounds import leaves
-from campaigns.audiences.resolving.settling import settled
+from campaigns.audiences.resolving.settling import rules_for_sql
 from campaigns.audiences.selection import compile_tree, drawn, joined, people_and_devices
 from campaigns.runs import best_hour
 from notifications.people.consent import eligibility
@@ -152,7 +152,9 @@ def quick(project_id: int, tree: dict[str, Any], *, asks: Mapping[str, Any] | No
 
 def _shrink_factor(project_id: int, tree: dict[str, Any]) -> int:
     """How many times smaller the sample is if each person is looked up in many runs."""
-    rules = [leaf for leaf in leaves(settled(project_id, tree)) if leaf["field"] == past.FIELD]
+    rules = [
+        leaf for leaf in leaves(rules_for_sql(project_id, tree)) if leaf["field"] == past.FIELD
+    ]
     return 1 + sum(past.looks(leaf["value"]) for leaf in rules) // LOOKS
 
 
@@ -168,7 +170,7 @@ def exact(project_id: int, tree: dict[str, Any]) -> Reach:
 
 def as_meant(project_id: int, tree: dict[str, Any], part: estimating.Part | None) -> dict[str, Any]:
     """Rules settled for one statement, about everybody or about a sample."""
-    rules = settled(project_id, tree, singly=part is not None, whole=part is None)
+    rules = rules_for_sql(project_id, tree, singly=part is not None, whole=part is None)
     if part is None:
         return drawn(project_id, rules)
     return drawn(project_id, rules, source=part.source, times=part.times)

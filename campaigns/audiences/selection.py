@@ -13,7 +13,7 @@ from campaigns.audiences.behavior import at_most
 from campaigns.audiences.behavior.kind import Sql
 from campaigns.audiences.behavior.kinds import KINDS
 from campaigns.audiences.durations import parse_duration
-from campaigns.audiences.resolving.settling import settled
+from campaigns.audiences.resolving.settling import rules_for_sql
 from campaigns.audiences.rules import FIELDS, Field, field_of, moment, refuse_broken
 from notifications.people.attributes import ISO_TIME
 from notifications.people.contact import Contact
@@ -58,7 +58,7 @@ def sample(
 
     `start`: the id of the newest person to consider. `only`: a condition that they must also meet.
     """
-    where = compile_tree(drawn(project_id, settled(project_id, tree)))
+    where = compile_tree(drawn(project_id, rules_for_sql(project_id, tree)))
     extra = only or Sql("TRUE")
     with connection.cursor() as cursor:
         cursor.execute(

@@ -17,7 +17,7 @@ from campaigns.audiences import last_seen, selection
 from campaigns.audiences.behavior import at_most
 from campaigns.audiences.behavior.kinds import KINDS
 from campaigns.audiences.bounds import leaves
-from campaigns.audiences.resolving.settling import settled
+from campaigns.audiences.resolving.settling import rules_for_sql
 from campaigns.audiences.rules import field_of
 from campaigns.audiences.selection import (
     compile_tree,
@@ -114,7 +114,7 @@ def selected_devices(contact: Contact, tree: dict[str, Any]) -> list[Judged]:
 
 
 def _settle(contact: Contact, tree: dict[str, Any]) -> dict[str, Any]:
-    return drawn(contact.project_id, settled(contact.project_id, tree))
+    return drawn(contact.project_id, rules_for_sql(contact.project_id, tree))
 
 
 def _selected_devices(contact: Contact, rules: dict[str, Any]) -> list[Judged]:
@@ -157,7 +157,7 @@ def _place(
     nth = None
     with suppress(TooSlow), statement_timeout(seconds=PLACE_SECONDS):
         nth = selection.nth(contact, rules) if cut["holds"] else None
-    return at_most.seen(cut, nth)
+    return at_most.describe_rank(cut, nth)
 
 
 def _evaluate(contact: Contact, tree: dict[str, Any]) -> list[tuple[bool, Any]]:
@@ -319,7 +319,7 @@ def _joint_rules(tree: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _which_match(project_id: int, rules: list[dict[str, Any]]) -> tuple[list[bool], list[bool]]:
     """For each rule: whether anybody matches it, and whether anybody matches all rules up to it."""
-    conditions = [compile_tree(settled(project_id, rule, whole=True)) for rule in rules]
+    conditions = [compile_tree(rules_for_sql(project_id, rule, whole=True)) for rule in rules]
     fits = [f"fits[{number}]" for number in range(1, len(conditions) + 1)]
     upto = [" AND ".join(fits[:number]) for number in range(1, len(conditions) + 1)]
     with connection.cursor() as cursor:

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from campaigns.audiences.behavior.event import COMPARED
 from campaigns.audiences.behavior.kind import Names
 from campaigns.audiences.behavior.kinds import KINDS
-from campaigns.audiences.behavior.naming import looked_up
+from campaigns.audiences.behavior.naming import look_up_names
 from campaigns.audiences.bounds import AS_WRITTEN, Bounds
 from campaigns.audiences.durations import parse_duration
 from campaigns.audiences.rules import named_in, problems
@@ -97,7 +97,7 @@ def clause(tree: dict[str, Any], *, project_id: int, names: Names | None = None)
 
 def names_in(*trees: Any, project_id: int) -> Names:
     """The names of the static lists, audiences, campaigns and runs in these rules."""
-    return looked_up(project_id, {named for tree in trees for named in named_in(tree)})
+    return look_up_names(project_id, {named for tree in trees for named in named_in(tree)})
 
 
 def label_of(field: str) -> str:

@@ -73,9 +73,9 @@ class Skips:
         """A sentence: “1,200 of those waiting would be skipped …” for the new text and the old."""
         text = _("%(count)s of those waiting would be skipped for lack of %(names)s.")
         names = ", ".join(f"“{name}”" for name in self.names)
-        counted = {"count": skipped.counted(self.devices, self.exact), "names": names}
+        counted = {"count": skipped.count_in_words(self.devices, self.exact), "names": names}
         now = _("With the text as it is now: %(count)s.")
-        before = {"count": skipped.counted(self.before, self.exact)}
+        before = {"count": skipped.count_in_words(self.before, self.exact)}
         return f"{text % counted} {now % before}"
 
 

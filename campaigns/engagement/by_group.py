@@ -43,7 +43,7 @@ def groups(run: Run) -> tuple[People, People]:
     counts: dict[str, Any] = run.split
     if "people" not in counts:
         with suppress(TooSlow), statement_timeout(seconds=COUNTING_SECONDS):
-            counts = split.counted(ledger.partition("campaigns_recipient", run.pk))
+            counts = split.count_groups(ledger.partition("campaigns_recipient", run.pk))
     people, devices = (counts.get(name, {}) for name in ("people", "devices"))
     return _numbers_by_group(people), _numbers_by_group(devices)
 

@@ -102,7 +102,7 @@ def _draw_variants_for_rest(run: Run, part: FirstPart) -> None:
     table = ledger.partition("campaigns_recipient", run.pk)
     for seqs in part.ranges_of_rest():
         groups.try_out(table, seqs)
-    run.split = {**run.split, **split.counted(table)}
+    run.split = {**run.split, **split.count_groups(table)}
     Run.objects.filter(pk=run.pk).update(split=run.split)
 
 

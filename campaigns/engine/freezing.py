@@ -25,7 +25,7 @@ from campaigns.audiences.behavior import at_most
 from campaigns.audiences.behavior.kind import Sql
 from campaigns.audiences.planned_people import GETS_IT, people_of
 from campaigns.audiences.resolving.part import answered, names_runs
-from campaigns.audiences.resolving.settling import settled
+from campaigns.audiences.resolving.settling import rules_for_sql
 from campaigns.audiences.selection import compile_tree, drawn, joined
 from campaigns.canary import draw
 from campaigns.canary.first_part import HELD_UNTIL, FirstPart
@@ -100,7 +100,7 @@ def _begin(run: Run, now: datetime) -> None:
         run.pause(Cause.BROKEN, details.make("list_gone", lists=sorted(deleted_lists)))
         return
     try:
-        run.rules = drawn(run.project_id, settled(run.project_id, run.rules))
+        run.rules = drawn(run.project_id, rules_for_sql(run.project_id, run.rules))
     except ValidationError as error:
         run.stop_for(Cause.BROKEN, details.make("rules_broken", problem=error.messages[0]))
         return
@@ -110,7 +110,7 @@ def _begin(run: Run, now: datetime) -> None:
     for table in TABLES:
         ledger.detached_partition(table, run.pk)
     run.seen_since = last_seen.seen_since(run.project_id)  # for all parts
-    run.split = split.begun(run)  # so is this
+    run.split = split.split_at_freezing(run)  # so is this
     ids = range(_end_of_devices(run))
     goes_first = run.first_percent is not None
     part = _freeze_whole(run, ids) if goes_first else _freeze_devices(run, ids)
@@ -371,7 +371,7 @@ def _people_of(run: Run, *, whole: bool) -> int:
 
 
 def _groups_of(run: Run) -> dict[str, Any]:
-    return split.counted(ledger.partition(RECIPIENTS, run.pk)) if run.split else {}
+    return split.count_groups(ledger.partition(RECIPIENTS, run.pk)) if run.split else {}
 
 
 def _hash_of(run: Run) -> str:

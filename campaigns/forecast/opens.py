@@ -81,7 +81,7 @@ def _round_steps(counts: Sequence[float]) -> list[int]:
     return [after - before for before, after in pairwise(whole)]
 
 
-def said(opens: Opens | None) -> str:
+def describe_opens(opens: Opens | None) -> str:
     """Describe the opens in words, with the runs from which they were learned."""
     if opens is None:
         return _(

@@ -29,7 +29,7 @@ def rules_of(campaign: Campaign, start: datetime, by: LocalTime | None, first: i
     )
 
 
-def asked(
+def request_and_capacity(
     campaign: Campaign, rules: Rules, found: Zones, sent_to: int, pace: RateForecast, now: datetime
 ) -> tuple[RunRequest, SharedCapacity]:
     """Return what the campaign asks of the gate, and what else is sent meanwhile."""

@@ -412,7 +412,7 @@ class LaunchReport:
         if self.sent_to is None or self._zones is None or not (self.reach and self.reach.devices):
             return None
         rules = departures.rules_of(self.campaign, self.starts_at, self.local_time, self.first)
-        return departures.asked(
+        return departures.request_and_capacity(
             self.campaign, rules, self._zones, self.sent_to, self.pace, self.now
         )
 

@@ -14,7 +14,7 @@ from typing import Any
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
-from campaigns.audiences.resolving.settling import settled
+from campaigns.audiences.resolving.settling import rules_for_sql
 from campaigns.audiences.selection import drawn
 from campaigns.forecast.course import FINE_STEPS, Course
 from campaigns.forecast.opens import Opens
@@ -106,7 +106,9 @@ def keep(run_id: int, now: datetime) -> None:
 
 def _edited_since(run: Run, campaign: Campaign) -> bool:
     def rules() -> Any:
-        return drawn(run.project_id, settled(run.project_id, campaign.audience.frozen_rules()))
+        return drawn(
+            run.project_id, rules_for_sql(run.project_id, campaign.audience.frozen_rules())
+        )
 
     return edited_since(run, campaign, rules)
 

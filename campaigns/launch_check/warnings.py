@@ -21,7 +21,7 @@ from campaigns.audiences.lists import outcomes
 from campaigns.audiences.reach import Reach
 from campaigns.audiences.resolving import events_kept
 from campaigns.audiences.resolving.runs_meant import forgotten, not_over, one_run
-from campaigns.audiences.resolving.settling import launched
+from campaigns.audiences.resolving.settling import rules_at_launch
 from campaigns.launch_check import wrong_text
 from campaigns.planning import analytics_labels, campaign_variants
 from campaigns.planning.campaign import Campaign
@@ -115,10 +115,10 @@ def of_rules(project_id: int, tree: dict[str, Any]) -> list[LaunchWarning]:
 def of_removed_events(project_id: int, tree: dict[str, Any]) -> list[LaunchWarning]:
     """Warn of rules without a time limit when old events are removed. The rules of audiences that
     these rules name are included."""
-    launched_rules = launched(project_id, tree)
+    launched_rules = rules_at_launch(project_id, tree)
     unlimited = filter(events_kept.has_no_limit, leaves(launched_rules))
     rules = "; ".join(dict.fromkeys(map(events_kept.in_words, unlimited)))
-    events = events_kept.kept(project_id, launched_rules) if rules else None
+    events = events_kept.retention_of_events(project_id, launched_rules) if rules else None
     if events is None:
         return []
     text = _(

@@ -49,7 +49,7 @@ def make_run(campaign: Campaign, by: str, now: datetime) -> Run:
         state=Run.State.SCHEDULED if begins > now else Run.State.PREPARING,
         content=campaign.content,
         corrects=campaign.corrects,
-        split=split.launched(weights, control=campaign.control_percent),
+        split=split.split_at_launch(weights, control=campaign.control_percent),
         rules=campaign.audience.frozen_rules(),
         **campaign.policy,
         scheduled_at=max(begins, now),

@@ -145,7 +145,7 @@ def move_one(
         if why := problem_of_one(locked, due_occurrence, to, now):
             raise WrongTime(why)
         try:
-            moves = moved_occurrences.kept(locked, due_occurrence, to, now)
+            moves = moved_occurrences.add_move(locked, due_occurrence, to, now)
         except ValueError as error:
             raise NotMoved(str(error)) from error
         Campaign.objects.filter(pk=locked.pk).update(moved=moves)
@@ -212,7 +212,7 @@ def occurrence(campaign: Campaign, at: datetime, now: datetime) -> Occurrence:
         text = _("That one is run %(number)d already. Move the run.")
         raise NotMoved(text % {"number": last.pk})
     try:
-        matching, _next = moved_occurrences.found(
+        matching, _next = moved_occurrences.find_occurrence(
             _iter_coming(campaign, last, now), at, campaign.timezone
         )
     except ValueError as error:
@@ -227,7 +227,7 @@ def problem_of_one(campaign: Campaign, one: Occurrence, to: datetime, now: datet
         return ""
     if campaign.local_time:
         return str(SERIES_BY_THE_CLOCK)
-    _one, following = moved_occurrences.found(
+    _one, following = moved_occurrences.find_occurrence(
         _iter_coming(campaign, last, now), one.instant, campaign.timezone
     )
     coming = _iter_coming(campaign, last, now)

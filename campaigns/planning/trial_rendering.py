@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db import connection
 
 from campaigns.audiences import last_seen
-from campaigns.audiences.resolving.settling import settled
+from campaigns.audiences.resolving.settling import rules_for_sql
 from campaigns.audiences.selection import compile_tree
 from campaigns.runs.reasons import Reason
 from campaigns.texts.rendering import Reader, Renderer, Unrenderable
@@ -87,7 +87,7 @@ def longest(project_id: int, rules: dict[str, Any]) -> list[Reader]:
 
 
 def _query_longest(project_id: int, rules: dict[str, Any]) -> list[Reader]:
-    where = compile_tree(settled(project_id, rules))
+    where = compile_tree(rules_for_sql(project_id, rules))
     fresh = last_seen.fresh(last_seen.seen_since(project_id))
     own = [project_id, *where.params, DEVICES_TRIED]
     newest = LONGEST.format(people=NEWEST, where=where.sql, fresh=fresh), [project_id, AMONG, *own]

@@ -60,7 +60,9 @@ def start(
             created = rehearsal.create(
                 campaign.project_id,
                 **_snapshot(locked),
-                split=split.launched([one.weight for one in texts], control=locked.control_percent),
+                split=split.split_at_launch(
+                    [one.weight for one in texts], control=locked.control_percent
+                ),
                 occurrence=f"rehearsal {secrets.token_hex(8)}",
                 scheduled_at=now,
                 launched_by=by,

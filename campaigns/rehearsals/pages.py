@@ -25,7 +25,7 @@ from campaigns.rehearsals.texts import build_context
 from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import MOVES, Run
 from notifications.admin.ui.current_project import filter_by_project
-from notifications.admin.ui.dialogs import DRAWN, Dialog, FinalDialog, Gone, done
+from notifications.admin.ui.dialogs import DRAWN, Dialog, FinalDialog, Gone, close_dialog
 from notifications.admin.ui.keyset import row_id
 from notifications.admin.ui.page import actor
 from notifications.people import device
@@ -143,7 +143,7 @@ class Action:
             context = {"form": Gone(request), "dialog": refusal}  # type: ignore[arg-type]
             return render(request, DRAWN, context)
         enqueue_on_commit(tasks.advance, run_id=rehearsal.run_id)
-        return done(request, str(self.confirmation), to=rehearsal_url(rehearsal))
+        return close_dialog(request, str(self.confirmation), to=rehearsal_url(rehearsal))
 
 
 def _has_retired_devices(rehearsal: Rehearsal) -> bool:

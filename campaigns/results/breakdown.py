@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from campaigns.runs.run import Run
-from campaigns.runs.sums import Breakdown, asked
+from campaigns.runs.sums import Breakdown, without_skipped
 from notifications.values.shares import share
 
 
@@ -28,7 +28,7 @@ class Kind:
 
     @property
     def accepted_share(self) -> str:
-        return share(self.accepted, asked(self.recipients, self.skipped))
+        return share(self.accepted, without_skipped(self.recipients, self.skipped))
 
 
 @dataclass(frozen=True)

@@ -117,14 +117,14 @@ def deliveries_of(contact: Contact) -> Iterator[dict[str, Any]]:
     """All deliveries of a person, in all runs."""
     platforms = dict(contact.devices.values_list("pk", "platform"))
     return (
-        {**told(row), "platform": platforms.get(row.device_id, "")}
+        {**sent_json(row), "platform": platforms.get(row.device_id, "")}
         for runs in every_run(contact)
         for row in sent_to(contact.pk, runs)
         if row.status
     )
 
 
-def told(row: Sent) -> dict[str, Any]:
+def sent_json(row: Sent) -> dict[str, Any]:
     """A row as the API shows it."""
     return {
         "run": row.run_id,

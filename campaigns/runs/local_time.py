@@ -138,9 +138,9 @@ def from_settings(kept: dict[str, Any], *, begins: datetime, lateness: timedelta
 
 def on_every_clock(wall: datetime) -> str:
     """The local time in a sentence: “30 Nov 2026, 09:00, by each reader's clock”."""
-    return _("%(when)s, by each reader's clock") % {"when": shown(wall)}
+    return _("%(when)s, by each reader's clock") % {"when": date_and_time(wall)}
 
 
-def shown(wall: datetime) -> str:
+def date_and_time(wall: datetime) -> str:
     """The local time as a date and time: “30 Nov 2026, 09:00”."""
     return local(wall.replace(tzinfo=UTC), "UTC", DAY_AND_CLOCK)

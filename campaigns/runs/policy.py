@@ -16,7 +16,7 @@ from typing import Any
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
-from campaigns.runs.local_time import NEXT_DAY, shown
+from campaigns.runs.local_time import NEXT_DAY, date_and_time
 from notifications.values import moments
 
 
@@ -296,7 +296,7 @@ def _local_time_rows(run: Any) -> Iterator[tuple[str, str]]:
 
 def _local_time_in_words(run: Any) -> str:
     """The run's local time in words, and what happens to people without a time zone."""
-    when = shown(run.local_time.wall)
+    when = date_and_time(run.local_time.wall)
     if not run.local_time.otherwise:
         text = gettext("%(when)s; people without a time zone get nothing")
         return text % {"when": when}

@@ -78,7 +78,7 @@ class Totals:
         return {"planned": self.planned, **counts, "waiting": self.waiting}
 
 
-def asked(planned: int, skipped: int) -> int:
+def without_skipped(planned: int, skipped: int) -> int:
     """How many recipients FCM is asked for: all without the skipped ones.
 
     The share of accepted ones is a share of these, on every page and for every run.
@@ -92,7 +92,7 @@ def of_how_many(state: str, planned: int, skipped: int) -> int:
     For a cancelled run these are all recipients, without a share: FCM may have accepted all that
     were sent, but the run is not complete.
     """
-    return planned if state == Run.State.CANCELLED else asked(planned, skipped)
+    return planned if state == Run.State.CANCELLED else without_skipped(planned, skipped)
 
 
 def average_rate(sent: int, began: datetime, ended: datetime) -> float:

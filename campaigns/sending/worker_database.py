@@ -64,7 +64,7 @@ class WorkerDatabase:
         return breakers.proven(self._run)
 
     def people(self) -> list[UnsettledRecipient]:
-        return whom(self._claim)
+        return choose_recipients(self._claim)
 
     def newer_devices(self, gone: list[int]) -> dict[int, int]:
         return newer_devices.find(self._run.pk, gone)
@@ -117,7 +117,7 @@ class WorkerDatabase:
             hand_back(self._claim, opens_at=opens_at)
 
 
-def whom(claim: Claim) -> list[UnsettledRecipient]:
+def choose_recipients(claim: Claim) -> list[UnsettledRecipient]:
     """The recipients to try now.
 
     If workers died over a recipient too often (once, under `hold`), the outcome is unknown. People

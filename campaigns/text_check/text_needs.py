@@ -227,7 +227,10 @@ class Sheets:
 
     def _count_uses(self, sources: Iterable[str]) -> tuple[int, ...]:
         counted = Counter(
-            path for source in sources if is_personal(source) for path, _ in liquid.asked(source)
+            path
+            for source in sources
+            if is_personal(source)
+            for path, _ in liquid.list_uses(source)
         )
         return tuple(counted[variable.path] for variable in self.variables)
 

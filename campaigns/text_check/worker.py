@@ -18,7 +18,7 @@ from django.utils.translation import gettext
 
 from campaigns.audiences import last_seen
 from campaigns.audiences.audience import hold_lists
-from campaigns.audiences.resolving.settling import settled
+from campaigns.audiences.resolving.settling import rules_for_sql
 from campaigns.audiences.selection import drawn
 from campaigns.runs.run import Run
 from campaigns.text_check import counting, links, longest, report, same_text
@@ -100,7 +100,7 @@ class Reading:
         with transaction.atomic():
             self._refuse_lists_that_are_gone()
             with statement_timeout(seconds=MAX_SECONDS):
-                rules = drawn(check.project_id, settled(check.project_id, check.rules))
+                rules = drawn(check.project_id, rules_for_sql(check.project_id, check.rules))
                 begin, end = _devices_of(check.project_id)
                 locales = _locales_of(check.project_id)
             since = last_seen.seen_since(check.project_id)

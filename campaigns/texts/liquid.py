@@ -184,10 +184,10 @@ def variables(source: str) -> frozenset[str]:
 
 def paths(source: str) -> frozenset[Path]:
     """The paths of all values that a text uses."""
-    return frozenset(path for path, _ in asked(source))
+    return frozenset(path for path, _ in list_uses(source))
 
 
-def asked(source: str) -> tuple[tuple[Path, int], ...]:
+def list_uses(source: str) -> tuple[tuple[Path, int], ...]:
     """Each use of a value in a text: its path, and its index in the text."""
     parse(source)
     return _known(source).asked

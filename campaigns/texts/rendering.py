@@ -153,7 +153,7 @@ class Renderer:
         A link that an app opens itself stays as it is, unless every link is counted: the app may
         know the page, and have it open.
         """
-        if through_us := counted_link.counted(message.reference, message.link):
+        if through_us := counted_link.link_through_us(message.reference, message.link):
             message.browser_link = through_us
             if self._counts_links == CountedLinks.EVERY:
                 message.link = through_us

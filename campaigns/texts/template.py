@@ -151,7 +151,7 @@ class Template(OfProject):
             return content
         known = self.snippets_known
         if known is None:
-            known = usage.said(self.project_id, names)
+            known = usage.snippets_to_freeze(self.project_id, names)
         return {**content, "snippets": {name: known[name] for name in names if name in known}}
 
     def kept(self) -> dict[str, Any]:

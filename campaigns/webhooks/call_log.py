@@ -26,7 +26,7 @@ FRESH = timedelta(minutes=1)
 COLOURS = {Call.State.ACCEPTED: "success", Call.State.FAILED: "danger", Call.State.WAITING: "info"}
 
 
-def shown(endpoint: Endpoint) -> dict[str, Any]:
+def log_context(endpoint: Endpoint) -> dict[str, Any]:
     """Template context: the newest calls. The API has all."""
     of_it = Call.objects.filter(endpoint=endpoint).select_related("endpoint__project")
     calls = list(of_it.order_by("-pk")[: SHOWN + 1])
@@ -81,7 +81,7 @@ def _again_in(calls: list[Call]) -> int:
 def view(request: HttpRequest, object_id: int) -> HttpResponse:
     """The log, which the page requests again while calls are waiting."""
     endpoint = get_object_or_404(_mine(request), pk=object_id)
-    return render(request, "admin/notifications/endpoint/log.html", shown(endpoint))
+    return render(request, "admin/notifications/endpoint/log.html", log_context(endpoint))
 
 
 def replay(request: HttpRequest, object_id: int, call_id: int) -> HttpResponse:
@@ -92,7 +92,7 @@ def replay(request: HttpRequest, object_id: int, call_id: int) -> HttpResponse:
     if count:
         audit.record(actor(request), "replayed", endpoint, project=endpoint.project, calls=count)
         outbox.notify_workers()
-    return render(request, "admin/notifications/endpoint/log.html", shown(endpoint))
+    return render(request, "admin/notifications/endpoint/log.html", log_context(endpoint))
 
 
 def _mine(request: HttpRequest) -> Any:
@@ -114,7 +114,7 @@ class MadeDialog(Dialog):
         return {"secret": self.secret, "page": page_url(self.endpoint)}
 
 
-def made(request: Any, endpoint: Endpoint, secret: str) -> HttpResponse:
+def show_secret(request: Any, endpoint: Endpoint, secret: str) -> HttpResponse:
     form = MadeDialog(request)
     form.endpoint, form.secret = endpoint, secret
     return render(request, DRAWN, {"form": form, "dialog": {"title": _("New secret")}})

@@ -16,7 +16,7 @@ from unfold.enums import ActionVariant
 
 from campaigns.webhooks import call_log
 from campaigns.webhooks.form import EndpointForm, NewSecretDialog
-from notifications.admin.ui.dialogs import Dialog, FinalDialog, ask, done, refused
+from notifications.admin.ui.dialogs import Dialog, FinalDialog, ask, close_dialog, refused
 from notifications.admin.ui.page import Page, page_url
 from notifications.admin.ui.unfolded import action, display
 from notifications.values.moments import in_zone
@@ -121,7 +121,7 @@ class EndpointPage(Page):
 
     @display(description=gettext_lazy("log"))
     def log(self, obj: Endpoint) -> SafeString:
-        return render_to_string("admin/notifications/endpoint/log.html", call_log.shown(obj))
+        return render_to_string("admin/notifications/endpoint/log.html", call_log.log_context(obj))
 
     # --- Actions -------------------------------------------------------------------------------
 
@@ -152,7 +152,9 @@ class EndpointPage(Page):
         endpoint = Endpoint.objects.get(pk=object_id)
         unpacking.test(endpoint, now=timezone.now())
         self.record(request, "tested", endpoint)
-        return done(request, _("The test is on its way; see the log."), to=page_url(endpoint))
+        return close_dialog(
+            request, _("The test is on its way; see the log."), to=page_url(endpoint)
+        )
 
     @action(
         description=gettext_lazy("Replay all failed"),
@@ -172,7 +174,7 @@ class EndpointPage(Page):
         outbox.notify_workers()
         self.record(request, "replayed", endpoint, calls=count)
         text = ngettext("%(count)s is sent again.", "%(count)s are sent again.", count)
-        return done(request, text % {"count": f"{count:,}"}, to=page_url(endpoint))
+        return close_dialog(request, text % {"count": f"{count:,}"}, to=page_url(endpoint))
 
     @action(
         description=gettext_lazy("New secret"),
@@ -198,7 +200,7 @@ class EndpointPage(Page):
             when = in_zone(endpoint.before_ends_at, endpoint.project.timezone)
             return refused(request, form, text % {"when": when})
         self.record(request, "replaced the secret of", endpoint)
-        return call_log.made(request, endpoint, secret)
+        return call_log.show_secret(request, endpoint, secret)
 
     @action(
         description=gettext_lazy("Switch off"),
@@ -218,7 +220,7 @@ class EndpointPage(Page):
         endpoint = Endpoint.objects.get(pk=object_id)
         endpoint.disable(Endpoint.Why.BY_HAND, now=timezone.now())
         self.record(request, "disabled", endpoint)
-        return done(request, _("It is switched off."), to=page_url(endpoint))
+        return close_dialog(request, _("It is switched off."), to=page_url(endpoint))
 
     @action(
         description=gettext_lazy("Switch on"),
@@ -231,4 +233,4 @@ class EndpointPage(Page):
         endpoint.enable()
         outbox.notify_workers()
         self.record(request, "enabled", endpoint)
-        return done(request, _("It is switched on."), to=page_url(endpoint))
+        return close_dialog(request, _("It is switched on."), to=page_url(endpoint))

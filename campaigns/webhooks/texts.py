@@ -41,7 +41,7 @@ def needs_a_person(data: dict[str, Any]) -> EventText:
     )
 
 
-def ended(data: dict[str, Any]) -> EventText:
+def text_of_ended_run(data: dict[str, Any]) -> EventText:
     was = _("“%(name)s” was cancelled") if data["state"] == "cancelled" else _("“%(name)s” is sent")
     rate = _("%(rate)s a second") % {"rate": f"{data['rate_per_second']:,.0f}"}
     took = in_words(data["duration_seconds"])
@@ -54,7 +54,7 @@ WORDS: dict[str, Callable[[dict[str, Any]], EventText]] = {
     EventType.RUN_STARTED: started,
     EventType.RUN_PAUSED: paused,
     EventType.RUN_NEEDS_A_PERSON: needs_a_person,
-    EventType.RUN_FINISHED: ended,
+    EventType.RUN_FINISHED: text_of_ended_run,
 }
 
 

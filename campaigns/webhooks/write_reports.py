@@ -20,7 +20,7 @@ from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.webhooks import outbox
 from notifications.webhooks.composing import address
-from notifications.webhooks.endpoint import wanted
+from notifications.webhooks.endpoint import is_wanted
 from notifications.webhooks.event_types import EventType
 from notifications.webhooks.outbox import Event
 
@@ -38,7 +38,7 @@ OF_OUTCOME = {
 def report_run(run: Run) -> None:
     """Report that a run has changed its state, or that none of a day's messages leaves."""
     kinds = _event_types(run)
-    if kinds and wanted(run.project, kinds):
+    if kinds and is_wanted(run.project, kinds):
         now, data = timezone.now(), _run_data(run)
         events = [Event(kind, now, data) for kind in kinds]
         outbox.put(run.project_id, events, about=run.campaign_id)
@@ -107,7 +107,7 @@ def _page_path(run: Run) -> str:
 
 def report_outcomes(run: Run, ended: Sequence[Ended], at: datetime) -> None:
     """Report the outcomes of messages to single people, a window at a time."""
-    if run.kind != Run.Kind.MESSAGES or not wanted(run.project, OF_OUTCOME.values()):
+    if run.kind != Run.Kind.MESSAGES or not is_wanted(run.project, OF_OUTCOME.values()):
         return
     events = [
         Event(OF_OUTCOME[str(ending.status)], at, _outcome_data(run, ending)) for ending in ended

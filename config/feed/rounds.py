@@ -22,7 +22,7 @@ from config.feed.stream import Stream, event
 from config.feed.streams import Streams
 from config.front.dispatch.threads import Threads
 from notifications.api.base.rendering import as_json
-from notifications.api.person.inbox import shown
+from notifications.api.person.inbox import item_json
 from notifications.inbox import new_items, online
 from notifications.inbox.new_items import News
 from notifications.inbox.position import NAMED_AT_START, Position
@@ -198,7 +198,7 @@ def _read(deed: Callable[[], Said]) -> Said:
 
 
 def _serialize_items(numbers: set[int]) -> dict[int, bytes]:
-    return {item.pk: as_json(shown(item)) for item in items_numbered(numbers)}
+    return {item.pk: as_json(item_json(item)) for item in items_numbered(numbers)}
 
 
 def _find_valid(streams: list[Stream]) -> tuple[set[int], set[str]]:

@@ -63,7 +63,7 @@ class ProjectGuard:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        if (project := current_project.seen(request)) is not None:
+        if (project := current_project.known_project(request)) is not None:
             feed = feed_beside(request) if _listens(request) else ""
             response.headers["Content-Security-Policy"] = policy(project.image_hosts, feed)
         return response

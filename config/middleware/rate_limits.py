@@ -140,7 +140,7 @@ def limits_of_a_program(request: HttpRequest) -> Limits:
 
     The key may be invalid: nothing is looked up before the count.
     """
-    _, credential = authentication.shown(request.headers.get("Authorization", ""))
+    _, credential = authentication.split_header(request.headers.get("Authorization", ""))
     key = Limit("key", settings.API_RATE_PER_KEY if credential else 0, credential)
     address = Limit("address", settings.API_RATE_PER_ADDRESS, _neighbourhood_of(request))
     return Limits(tuple(limit for limit in (key, address) if limit.rate))

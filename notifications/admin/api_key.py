@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from notifications.admin.ui.dialogs import Dialog, FinalDialog, ask, done, refused
+from notifications.admin.ui.dialogs import Dialog, FinalDialog, ask, close_dialog, refused
 from notifications.admin.ui.page import Page, page_url
 from notifications.admin.ui.unfolded import ModelForm, action, display
 from notifications.staff.api_key import ApiKey, Scope
@@ -158,4 +158,4 @@ class ApiKeyPage(Page):
             return refused(request, form, _("This key was revoked already."))
         key = ApiKey.objects.get(pk=object_id)
         self.record(request, "revoked", key)
-        return done(request, _("%(key)s is revoked.") % {"key": key}, to=page_url(key))
+        return close_dialog(request, _("%(key)s is revoked.") % {"key": key}, to=page_url(key))

@@ -85,7 +85,7 @@ class AuditPage(ReadOnlyPage):
 
     def look_up(self, request: HttpRequest, entries: list[AuditEntry]) -> None:
         """Set `who` and `said` (current names), and `url` (only if the user may open it)."""
-        rows, keys = subjects.found(entries), key_names(entry.actor for entry in entries)
+        rows, keys = subjects.load_subjects(entries), key_names(entry.actor for entry in entries)
         for entry in entries:
             row = rows.get((entry.subject_kind, entry.subject_id or 0))
             entry.who = who(entry.actor, keys)  # type: ignore[attr-defined]  # of this page

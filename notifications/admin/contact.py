@@ -22,7 +22,7 @@ from notifications.admin import consent_answers, testers
 from notifications.admin.device import MIN_TAIL, addressed, why
 from notifications.admin.person_attributes import AttributeRows, with_empty_ones
 from notifications.admin.ui.current_project import current_project, filter_by_project
-from notifications.admin.ui.dialogs import ask, done
+from notifications.admin.ui.dialogs import ask, close_dialog
 from notifications.admin.ui.page import (
     LONGEST_SEARCH,
     Page,
@@ -232,7 +232,7 @@ class ContactPage(Page):
             if changed:  # only how many, not the answers themselves
                 self.record(request, "changed consent", form.contact, answers=changed)
         text = gettext("Saved.") if changed else gettext("Nothing was changed.")
-        return done(request, text, to=page_url(form.contact))
+        return close_dialog(request, text, to=page_url(form.contact))
 
     mark_testers, unmark_testers = testers.mark, testers.unmark
 

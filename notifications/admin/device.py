@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from notifications.admin.ui.dialogs import Dialog, ask, done, refused
+from notifications.admin.ui.dialogs import Dialog, ask, close_dialog, refused
 from notifications.admin.ui.page import Page, page_url
 from notifications.admin.ui.unfolded import ModelForm, action, display
 from notifications.admin.ui.widgets import CodeArea, LineInput
@@ -202,7 +202,7 @@ class DevicePage(Page):
                 return refused(request, form, _("This device was retired already."))
             device = Device.objects.get(pk=object_id)
             self.record(request, "retired", device)
-        return done(request, _("The device was retired."), to=page_url(device))
+        return close_dialog(request, _("The device was retired."), to=page_url(device))
 
     @action(
         description=gettext_lazy("Restore"),
@@ -229,4 +229,4 @@ class DevicePage(Page):
             )
             return refused(request, form, newer)
         self.record(request, "restored", device)
-        return done(request, _("The device was restored."), to=page_url(device))
+        return close_dialog(request, _("The device was restored."), to=page_url(device))

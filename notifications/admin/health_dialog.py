@@ -104,7 +104,7 @@ class HealthDialog(Dialog):
         return text % {"load": round(100 * self.level), "rate": f"{rate:,.0f}"}
 
 
-def told(project: Project) -> SafeString:
+def health_html(project: Project) -> SafeString:
     """HTML for the project's page: the last reported level, any problem, a button to ask now."""
     report = load.Load.objects.filter(project=project).first()
     context = {

@@ -68,7 +68,7 @@ class MadeDialog(Dialog):
         return {"text": self.text, "page": page_url(self.project)}
 
 
-def made(request: Any, project: Project, text: str) -> HttpResponse:
+def show_secret(request: Any, project: Project, text: str) -> HttpResponse:
     form = MadeDialog(request)
     form.project, form.text = project, text
     return render(request, DRAWN, {"form": form, "dialog": {"title": _("New inbox secret")}})

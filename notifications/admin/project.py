@@ -25,7 +25,7 @@ from notifications.admin.credentials import CredentialsDialog, MachineDialog
 from notifications.admin.health_dialog import HealthDialog
 from notifications.admin.inbox_secret import EndSecretDialog, NewSecretDialog
 from notifications.admin.ui import current_project
-from notifications.admin.ui.dialogs import Dialog, ask, done, refused
+from notifications.admin.ui.dialogs import Dialog, ask, close_dialog, refused
 from notifications.admin.ui.page import Page, page_url
 from notifications.admin.ui.unfolded import action, display
 from notifications.admin.ui.widgets import LineInput
@@ -158,7 +158,7 @@ class ProjectPage(Page):
 
     @display(description=gettext_lazy("health address"))
     def health_address(self, obj: Project) -> SafeString:
-        return healths.told(obj)
+        return healths.health_html(obj)
 
     @display(description=gettext_lazy("inbox secret"))
     def inbox_secret(self, obj: Project) -> SafeString:
@@ -170,7 +170,7 @@ class ProjectPage(Page):
 
     @display(description=gettext_lazy("figures"))
     def figures(self, obj: Project) -> SafeString:
-        return receipts.told(obj)
+        return receipts.receipts_html(obj)
 
     @display(description=gettext_lazy("kept"))
     def kept(self, obj: Project) -> SafeString:
@@ -204,7 +204,9 @@ class ProjectPage(Page):
     ) -> HttpResponse:
         credentials.use(form.project, form.info)
         self.record(request, "set credentials", form.project)
-        return told(request, form.project, check_key(form.project), before=_("The key is stored."))
+        return show_key_check(
+            request, form.project, check_key(form.project), before=_("The key is stored.")
+        )
 
     @action(
         description=gettext_lazy("Check the key"),
@@ -221,7 +223,7 @@ class ProjectPage(Page):
     )
     def check_key(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
         project = Project.objects.get(pk=object_id)
-        return told(request, project, check_key(project))
+        return show_key_check(request, project, check_key(project))
 
     @action(
         description=gettext_lazy("Credentials of this machine"),
@@ -245,7 +247,7 @@ class ProjectPage(Page):
         project.save(update_fields=["uses_default_credentials", "uses_emulator"])
         which = "machine's" if project.uses_default_credentials else "uploaded"
         self.record(request, "changed", project, credentials=which)
-        return told(request, project, result)
+        return show_key_check(request, project, result)
 
     # --- Its own servers -------------------------------------------------------------------------
 
@@ -262,7 +264,7 @@ class ProjectPage(Page):
     def ask_health(self, request: HttpRequest, form: HealthDialog, object_id: str) -> HttpResponse:
         if changes := form.save():
             self.record(request, "changed", form.project, changes=changes)
-        return done(request, form.said, to=page_url(form.project))
+        return close_dialog(request, form.said, to=page_url(form.project))
 
     # --- FCM's own figures -----------------------------------------------------------------------
 
@@ -284,7 +286,7 @@ class ProjectPage(Page):
         fix = words.fix(asking, firebase_project_id=project.firebase_project_id)
         if fix:
             return refused(request, form, fix)
-        return done(request, _("FCM has told its figures."), to=page_url(project))
+        return close_dialog(request, _("FCM has told its figures."), to=page_url(project))
 
     # --- The inbox secret ------------------------------------------------------------------------
 
@@ -306,7 +308,7 @@ class ProjectPage(Page):
             return refused(request, form, _("It was not changed."))
         row, text = created
         self.record(request, "created", row)
-        return inbox_secrets.made(request, form.project, text)
+        return inbox_secrets.show_secret(request, form.project, text)
 
     @action(
         description=gettext_lazy("End the old inbox secret"),
@@ -325,10 +327,12 @@ class ProjectPage(Page):
         if ended is None:
             return refused(request, form, _("It was not changed."))
         self.record(request, "revoked", ended)
-        return done(request, _("The old inbox secret has ended."), to=page_url(form.project))
+        return close_dialog(
+            request, _("The old inbox secret has ended."), to=page_url(form.project)
+        )
 
 
-def told(
+def show_key_check(
     request: HttpRequest, project: Project, found: KeyCheck, *, before: str = ""
 ) -> HttpResponse:
     """Redirect to the project, with the result of the key check as a message."""

@@ -19,7 +19,7 @@ from notifications.values.moments import in_zone
 SHOWN = 30  # days and labels; what is older is on the runs' pages
 
 
-def told(project: Project) -> SafeString:
+def receipts_html(project: Project) -> SafeString:
     asking = Asking.objects.filter(project=project).first()
     rows = FcmDay.objects.filter(project=project, app_id=project.fcm_app_id)
     context = {

@@ -27,7 +27,7 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from notifications.admin import second_factor as second_factor_pages
 from notifications.admin.ui.current_project import current_project
-from notifications.admin.ui.dialogs import Dialog, FinalDialog, ask, done
+from notifications.admin.ui.dialogs import Dialog, FinalDialog, ask, close_dialog
 from notifications.admin.ui.page import Page, page_url
 from notifications.admin.ui.unfolded import action, display
 from notifications.staff import second_factor
@@ -182,10 +182,10 @@ class UserPage(Page, UserAdmin):  # type: ignore[type-arg]
         user = User.objects.get(pk=object_id)
         if user == request.user:  # an open page alone must not be enough
             message = _("Your own is turned off here, with your password and a code.")
-            return done(request, message, to=reverse("admin:second_factor"))
+            return close_dialog(request, message, to=reverse("admin:second_factor"))
         second_factor.forget(user)
         self.record(request, "reset the second factor", user)
-        return done(request, _("Their password is enough now."), to=page_url(user))
+        return close_dialog(request, _("Their password is enough now."), to=page_url(user))
 
     def user_change_password(
         self, request: HttpRequest, id: str, form_url: str = ""

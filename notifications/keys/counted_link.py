@@ -36,7 +36,7 @@ class Link:
     target: str
 
 
-def counted(reference: str, target: str) -> str:
+def link_through_us(reference: str, target: str) -> str:
     """Return our address that redirects to the target. Empty if it cannot be counted: no link, or
     an app's own scheme."""
     if not target.startswith(SAFE) or not leads_through_us():

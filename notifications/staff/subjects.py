@@ -63,7 +63,7 @@ def of_today(row: Model) -> Subject:
     return Subject(kind, row.pk, str(getattr(row, owner) if owner else row))
 
 
-def found(entries: Iterable[Any]) -> dict[tuple[str, int], Model]:
+def load_subjects(entries: Iterable[Any]) -> dict[tuple[str, int], Model]:
     """Load the rows that entries are about, as they are now. One SQL statement per kind."""
     ids_by_kind: dict[str, set[int]] = defaultdict(set)
     for entry in entries:

@@ -194,7 +194,7 @@ def update_wanted_reports(project_id: int) -> None:
         cursor.execute(TELL, {"project": project_id})
 
 
-def wanted(project: Project, kinds: Iterable[EventType]) -> bool:
+def is_wanted(project: Project, kinds: Iterable[EventType]) -> bool:
     return not set(kinds).isdisjoint(project.wanted_reports)
 
 

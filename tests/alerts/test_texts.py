@@ -51,7 +51,7 @@ def test_a_reminder_and_an_end_say_that_they_are_one(kind: str) -> None:
     headline = texts.text_of_data(data_of(kind)).headline
     assert texts.raised(data_of(kind)).headline == headline
     assert texts.raised(data_of(kind, reminder=True)).headline == f"Still: {headline}"
-    over = texts.ended(
+    over = texts.text_of_ended_alert(
         data_of(kind, ended_at="2026-05-31T10:50:00.000Z", acknowledged_by="user:bob")
     )
     assert over.headline == f"Over: {headline}" and over.text == "It stood for 1 h 20 min."

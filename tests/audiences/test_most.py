@@ -255,4 +255,4 @@ def test_a_list_of_at_most_n_people_has_no_more_when_others_match_while_it_is_fi
 )
 def test_the_place_of_a_person_is_said_as_the_language_counts(language: str, said: str) -> None:
     with override(language):
-        assert at_most.seen({"value": {"most": 60}, "holds": True}, 39) == said
+        assert at_most.describe_rank({"value": {"most": 60}, "holds": True}, 39) == said

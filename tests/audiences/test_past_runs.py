@@ -18,7 +18,7 @@ from campaigns.audiences import audience, reach, selection, why, words
 from campaigns.audiences.behavior import past
 from campaigns.audiences.resolving import runs_meant
 from campaigns.audiences.resolving.part import answered
-from campaigns.audiences.resolving.settling import settled
+from campaigns.audiences.resolving.settling import rules_for_sql
 from campaigns.engagement.receipt import BY_NAME, Receipt, Reporter
 from campaigns.engine import engine, forgetting
 from campaigns.launch_check import warnings
@@ -204,7 +204,7 @@ def asked_together(world: Past, tree: dict[str, Any], people: list[Contact]) -> 
     """As a freeze asks, for a part whose people are these; the others are such as have come to own
     a device of it."""
     project_id, ids = world.project.pk, [one.pk for one in people]
-    where = selection.compile_tree(answered(settled(project_id, tree), ids[0], ids[-1]))
+    where = selection.compile_tree(answered(rules_for_sql(project_id, tree), ids[0], ids[-1]))
     with connection.cursor() as cursor:
         source = selection.people_and_devices(project_id)
         cursor.execute(

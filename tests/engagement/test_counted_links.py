@@ -104,7 +104,7 @@ def test_the_bytes_of_our_address_count() -> None:
 @given(st.text(st.characters(blacklist_categories=["Cs"]), max_size=300))
 def test_whatever_a_link_holds_comes_out_as_it_was_and_fits_a_header(more: str) -> None:
     target = f"https://shop.example/{more}"
-    (reference, found) = leads_to(counted_link.counted("81:7", target))
+    (reference, found) = leads_to(counted_link.link_through_us("81:7", target))
     assert (reference, found) == ("81:7", target)
     header = counted_link.as_header(found)
     assert header.isascii() and header.isprintable() and " " not in header

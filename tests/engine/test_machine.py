@@ -198,7 +198,7 @@ class Life(RuleBasedStateMachine):
         claim = claiming.claim(self.run_id, number, self.run.epoch, task_id=None)
         if claim is None:
             return False
-        left = [each for each in rows.whom(claim) if not each.out][:2]
+        left = [each for each in rows.choose_recipients(claim) if not each.out][:2]
         Window.objects.create(
             run=claim.run, chunk=claim.chunk, attempt=claim.chunk.attempt,
             seqs=[each.seq for each in left], opened_at=self.now, revision=claim.run.revision,

@@ -145,7 +145,7 @@ def test_a_device_that_leaves_after_its_chunk_was_claimed_gets_no_message(
     make_contact(devices[0].project, external_id="somebody-else")
     run = make_run(devices[0].project)
     freeze(run)
-    whom = rows.whom
+    whom = rows.choose_recipients
 
     def claimed_before(claim: Claim) -> list[UnsettledRecipient]:
         everybody = whom(claim)
@@ -153,7 +153,7 @@ def test_a_device_that_leaves_after_its_chunk_was_claimed_gets_no_message(
             leave(device)
         return everybody
 
-    monkeypatch.setattr(rows, "whom", claimed_before)
+    monkeypatch.setattr(rows, "choose_recipients", claimed_before)
     sending.send(run.pk, 1, run.epoch)
 
     gone = Delivery.objects.filter(run_id=run.pk, status="skipped", reason="device_gone")

@@ -12,7 +12,7 @@ from django.conf import LazySettings
 
 from campaigns.engagement.receipt import EchoSum, Event, Receipt, Reporter
 from campaigns.runs.run import Run
-from notifications.keys.counted_link import counted
+from notifications.keys.counted_link import link_through_us
 from notifications.keys.receipt_id import receipt_id
 from notifications.people.project import Project
 from tests.given.builders import make_people, make_run
@@ -40,7 +40,7 @@ def run(ours: Project) -> Run:
 
 def link(run: Run, target: str = SHOP, *, seq: int = 1) -> str:
     """Its path, as the proxy passes it on."""
-    return counted(f"{run.pk}:{seq}", target).removeprefix(OURS)
+    return link_through_us(f"{run.pk}:{seq}", target).removeprefix(OURS)
 
 
 def ask(feed: Feed, path: str, method: str = "GET", **headers: str) -> tuple[HTTPResponse, str]:
@@ -154,7 +154,7 @@ def test_another_method_is_named_those_there_are(feed: Feed, run: Run) -> None:
 
 
 def test_a_link_of_recipients_who_were_forgotten_leads_on(feed: Feed, ours: Project) -> None:
-    address = counted("999999999:1", SHOP).removeprefix(OURS)
+    address = link_through_us("999999999:1", SHOP).removeprefix(OURS)
     answer, _ = ask(feed, address)
     assert (answer.status, answer.headers["Location"]) == (302, SHOP)
     assert opened() == []

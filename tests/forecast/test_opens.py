@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from campaigns.engagement.opening import MIN_OPENED, MIN_TOLD, OpenDelays, OpenRate
 from campaigns.forecast.course import MOST_STEPS, Course
-from campaigns.forecast.opens import MOSTLY, STEPS, expected, said
+from campaigns.forecast.opens import MOSTLY, STEPS, describe_opens, expected
 
 START = datetime(2026, 12, 1, 12, tzinfo=UTC)
 A_TENTH = OpenRate(200, 2_000, [7, 3], reached=4_000)
@@ -75,12 +75,14 @@ def test_phones_tell_of_as_many_as_they_told_of_before() -> None:
 def test_where_too_few_told_nobody_knows_and_it_says_so() -> None:
     for few in (OpenRate(), OpenRate(MIN_OPENED - 1, MIN_TOLD), OpenRate(99, MIN_TOLD - 1)):
         assert expected(course([10_000]), few, OpenDelays([1])) is None
-    assert said(None).startswith("Nobody knows yet how many open a message of this project")
+    assert describe_opens(None).startswith(
+        "Nobody knows yet how many open a message of this project"
+    )
 
 
 def test_it_says_what_it_was_learned_from_and_how_many_come_later() -> None:
     found = expected(course([5_000] * 2), A_TENTH, OpenDelays([*[60] * 91, *[1_000_000] * 9]))
-    assert said(found) == (
+    assert describe_opens(found) == (
         "About 1,000 are expected to open it, as 10 % did of runs 3, 7. Half of them do within 1 "
         "min of getting it; at most about 455 a second. 90 of them do later than is drawn."
     )
@@ -89,7 +91,7 @@ def test_it_says_what_it_was_learned_from_and_how_many_come_later() -> None:
 def test_where_nobody_knows_how_soon_it_says_how_many() -> None:
     found = expected(course([5_000] * 2), A_TENTH, OpenDelays())
     assert found and found.counts is None
-    assert said(found) == (
+    assert describe_opens(found) == (
         "About 1,000 are expected to open it, as 10 % did of runs 3, 7. When, nobody can say: the "
         "recipients of these runs are no longer kept, or it took too long to ask them."
     )

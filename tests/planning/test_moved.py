@@ -223,7 +223,7 @@ def test_whatever_is_moved_they_keep_their_order_and_none_is_lost(
         if not moved_occurrences.problem(
             campaign, one, to, before=before, following=following, now=FIRST - DAY
         ):
-            campaign.moved = moved_occurrences.kept(campaign, one, to, FIRST - DAY)
+            campaign.moved = moved_occurrences.add_move(campaign, one, to, FIRST - DAY)
     found = list(islice(moved_occurrences.after(campaign, FIRST, None), 8))
     assert [one.instant for one in found] == [FIRST + n * DAY for n in range(1, 9)]
     assert all(earlier.due < later.due for earlier, later in pairwise(found))
@@ -237,10 +237,10 @@ def test_whoever_looks_for_one_looks_no_further_than_the_next() -> None:
     campaign.moved = {series.name_of(FIRST + DAY): series.name_of(FIRST + DAY + HOUR)}
     coming = moved_occurrences.after(campaign, FIRST, None)
     for at in (FIRST + DAY, FIRST + 3 * DAY):
-        one, following = moved_occurrences.found(coming, at, "UTC")
+        one, following = moved_occurrences.find_occurrence(coming, at, "UTC")
         assert (one.instant, following) == (at, Occurrence(at + DAY, at + DAY, at + DAY))
     with pytest.raises(ValueError, match="None of the times to come"):
-        moved_occurrences.found(coming, FIRST + 5 * DAY + HOUR, "UTC")
+        moved_occurrences.find_occurrence(coming, FIRST + 5 * DAY + HOUR, "UTC")
     assert next(coming).instant == FIRST + 7 * DAY
 
 

@@ -142,7 +142,7 @@ def test_a_zombie_that_wakes_after_its_lease_writes_nothing(
     run = make_run(project)
     zombie = die_with_a_window_open(run, [1])
     window = Window.objects.get()
-    one, two = rows.whom(zombie)
+    one, two = rows.choose_recipients(zombie)
     finals = [Final(left, Status.SKIPPED, Reason.EXPIRED, requested=False) for left in (one, two)]
     meanwhile(run)
     before = everything_written(run)
@@ -321,7 +321,7 @@ def test_a_clock_that_was_ahead_and_jumps_back_costs_no_answer(project: Project,
     claim = claiming.claim(run.pk, 1, run.epoch, task_id=None)
     assert claim
     ahead = timezone.now() + timedelta(minutes=5)
-    (left,) = rows.whom(claim)
+    (left,) = rows.choose_recipients(claim)
 
     window = claim.open_window([1], ahead)
     assert window

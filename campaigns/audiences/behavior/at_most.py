@@ -96,7 +96,7 @@ def misplaced(tree: Any, count: int) -> bool:
     return count > 1 or len(in_place) != count
 
 
-def seen(cut: dict[str, Any], nth: int | None) -> str:
+def describe_rank(cut: dict[str, Any], nth: int | None) -> str:
     """What the rule found, in words. `nth`: the place of a selected person; None: not known."""
     count = f"{cut['value']['most']:,}"
     if not cut["holds"]:

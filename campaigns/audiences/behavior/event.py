@@ -24,7 +24,7 @@ from notifications.values.text import unstorable
 
 FIELD = "event"
 KEYS = ("name", "at_least", "within", "where")
-KEPT = "asked"  # the project, and whether few people are checked: see `asked`
+KEPT = "asked"  # the project, and whether few people are checked: see `with_project`
 MAX_TIMES = 1_000
 MAX_CONDITIONS = 5
 MOST_VALUES = 100
@@ -148,7 +148,7 @@ NOW = "statement_timestamp()"
 TABLE = "notifications_event e"
 
 
-def asked(project_id: int, leaf: dict[str, Any], *, singly: bool) -> dict[str, Any]:
+def with_project(project_id: int, leaf: dict[str, Any], *, singly: bool) -> dict[str, Any]:
     """The rule with its project, ready for SQL. `singly`: only few of many people are checked."""
     if leaf["field"] != FIELD:
         return leaf

@@ -22,7 +22,7 @@ STATEMENTS = {
 }
 
 
-def looked_up(project_id: int, asked: Iterable[Named]) -> Names:
+def look_up_names(project_id: int, asked: Iterable[Named]) -> Names:
     """The names of the rows that exist; one statement for each kind of row."""
     ids: dict[str, set[int]] = {}
     for sort, pk in asked:

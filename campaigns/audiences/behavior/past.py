@@ -387,7 +387,7 @@ def _shown(seen: str, zone: str) -> str:
         return _("was in none of these runs")
     text = ", ".join(dict.fromkeys(map(_end, ends or [])))
     if reports:
-        text = f"{text}; {reported.shown(*reports)}"
+        text = f"{text}; {reported.describe_reports(*reports)}"
     in_newest = _("run {run}: {ends}").format(run=newest, ends=text)
     more = ngettext("was in {count} run", "was in {count} runs", count).format(count=count)
     return in_newest if count == 1 else f"{more}; {in_newest}"

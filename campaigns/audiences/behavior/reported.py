@@ -175,7 +175,7 @@ SEEN = (
 SEEN_OF = " LEFT JOIN campaigns_receipt t ON t.run_id = r.run_id AND t.seq = r.seq"
 
 
-def shown(events: list[int] | None, tells: bool | None) -> str:
+def describe_reports(events: list[int] | None, tells: bool | None) -> str:
     """What was reported, in words, or why nothing is known."""
     known = [Event(event).label for event in sorted(events or []) if event in Event.values]
     if known:

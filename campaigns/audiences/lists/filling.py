@@ -24,7 +24,7 @@ from campaigns.audiences.behavior import at_most, past
 from campaigns.audiences.behavior.kind import Sql
 from campaigns.audiences.bounds import leaves
 from campaigns.audiences.resolving.runs_meant import forgotten
-from campaigns.audiences.resolving.settling import settled
+from campaigns.audiences.resolving.settling import rules_for_sql
 from campaigns.audiences.selection import compile_tree, drawn, people_and_devices
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
@@ -48,7 +48,11 @@ def begin(project_id: int, name: str, tree: dict[str, Any], *, run: Run | None =
     Later changes have no effect: nested audiences and the runs it covers are settled here. `run`:
     the run whose people these are; the list grows only while that run is finished.
     """
-    filling = {"rules": settled(project_id, tree), "after": 0, "to": _newest_person(project_id)}
+    filling = {
+        "rules": rules_for_sql(project_id, tree),
+        "after": 0,
+        "to": _newest_person(project_id),
+    }
     filling |= {"language": get_language() or "en"} | ({"run": run.pk} if run else {})
     return Audience.objects.create(
         project_id=project_id,

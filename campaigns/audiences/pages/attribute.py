@@ -209,7 +209,7 @@ def _users(project: Project) -> dict[str, list[str]]:
 
 
 def _in_templates(project: Project) -> Iterator[str]:
-    snippets = usage.said(project.pk)
+    snippets = usage.snippets_to_freeze(project.pk)
     for template in Template.objects.filter(project=project)[:MAX_USERS]:
         template.snippets_known = snippets
         names: set[str] = set()

@@ -32,7 +32,7 @@ from campaigns.runs.run import Run
 from notifications.admin.ui import used_by
 from notifications.admin.ui.copying import copied, copying
 from notifications.admin.ui.current_project import named
-from notifications.admin.ui.dialogs import Dialog, ask, done, refused
+from notifications.admin.ui.dialogs import Dialog, ask, close_dialog, refused
 from notifications.admin.ui.page import Page, actor, page_url
 from notifications.admin.ui.unfolded import action, display
 from notifications.task_queue import enqueue_on_commit
@@ -179,7 +179,7 @@ class AudiencePage(Page):
         if not filling.at_once(frozen):
             enqueue_on_commit(tasks.fill_list, audience_id=frozen.pk)
         text = _("“{name}” is a separate list now.").format(name=frozen)
-        return done(request, text, to=page_url(frozen))
+        return close_dialog(request, text, to=page_url(frozen))
 
     def refill_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Continue to fill a list that was given up."""
@@ -208,7 +208,7 @@ class AudiencePage(Page):
 
     def count_view(self, request: HttpRequest) -> HttpResponse:
         """Who matches the rules in the form, saved or not: how many, and a few of them."""
-        return self._answer(request, "count", audience_preview.counted)
+        return self._answer(request, "count", audience_preview.preview_context)
 
     def size_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """The size of one row, counted on request: it may take seconds, so the list page does not
@@ -226,7 +226,7 @@ class AudiencePage(Page):
         self, request: HttpRequest, part: str, about: audience_preview.PreviewPart
     ) -> HttpResponse:
         try:
-            context = about(*audience_preview.asked(request), request.POST)
+            context = about(*audience_preview.read_rules(request), request.POST)
         except ValidationError as error:
             context = {
                 "problems": audience_preview.problems(error),

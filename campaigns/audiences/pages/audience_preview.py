@@ -78,7 +78,7 @@ def _describe_error(error: ValidationError) -> RuleProblem:
     return RuleProblem(text, problem.node, short)
 
 
-def asked(request: HttpRequest) -> tuple[Project, Any]:
+def read_rules(request: HttpRequest) -> tuple[Project, Any]:
     """The project and the rules in the form. Raises ValidationError with what is missing."""
     posted, project = request.POST, named(request)
     if project is None:
@@ -95,7 +95,7 @@ def asked(request: HttpRequest) -> tuple[Project, Any]:
     return project, tree
 
 
-def counted(project: Project, tree: Any, posted: QueryDict) -> dict[str, Any]:
+def preview_context(project: Project, tree: Any, posted: QueryDict) -> dict[str, Any]:
     reached = reach.quick(project.pk, tree, asks=MARKETING)
     saved = Audience.objects.filter(project=project, pk=row_id(posted.get("audience")) or 0).first()
     if saved is not None and saved.effective_rules == tree:

@@ -15,7 +15,7 @@ from campaigns import tasks
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.lists import filling
 from notifications.admin.ui.current_project import filter_by_project
-from notifications.admin.ui.dialogs import done
+from notifications.admin.ui.dialogs import close_dialog
 from notifications.admin.ui.page import actor, page_url
 from notifications.people.importing.model import Import
 from notifications.staff import audit
@@ -69,7 +69,9 @@ def _make_list(request: HttpRequest, file_import: Import, form: NameForm) -> Htt
         count = _people(file_import)
         enqueue_on_commit(tasks.fill_list, audience_id=audience.pk)
         text = _("“%(name)s” is being filled with %(count)s people.")
-    return done(request, text % {"name": audience, "count": f"{count:,}"}, to=page_url(audience))
+    return close_dialog(
+        request, text % {"name": audience, "count": f"{count:,}"}, to=page_url(audience)
+    )
 
 
 def _people(file_import: Import) -> int:

@@ -47,7 +47,7 @@ class Kept:
         return text % {"rule": in_words(leaf), "date": self.day}
 
 
-def kept(project_id: int, tree: Leaf) -> Kept | None:
+def retention_of_events(project_id: int, tree: Leaf) -> Kept | None:
     """How long events are kept; None if none is removed, or no rule of a checked tree needs any."""
     if not any(leaf["field"] == FIELD for leaf in leaves(tree)):
         return None
@@ -58,7 +58,7 @@ def kept(project_id: int, tree: Leaf) -> Kept | None:
 
 def refuse_too_far(project_id: int, tree: Leaf) -> None:
     """Raise ValidationError if a rule looks further back than events are kept."""
-    events = kept(project_id, tree)
+    events = retention_of_events(project_id, tree)
     for leaf in leaves(tree) if events else ():
         if events and (problem := events.problem(leaf)):
             raise ValidationError({"rules": problem})

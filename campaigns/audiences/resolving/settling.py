@@ -20,26 +20,26 @@ from campaigns.audiences.resolving.runs_meant import refuse_forgotten, with_last
 from campaigns.audiences.rules import problems, refuse_broken
 
 
-def settled(
+def rules_for_sql(
     project_id: int, tree: Any, *, singly: bool = False, whole: bool = False
 ) -> dict[str, Any]:
     """Rules ready for SQL.
 
     `singly`: few of many people are checked. `whole`: all people are checked at once. Raises
-    ValidationError as `launched` does, for too many runs, and for a rule that looks further back
+    ValidationError as `rules_at_launch` does, for too many runs, and for a rule that looks further back
     than events are kept.
     """
-    rules = launched(project_id, tree)
+    rules = rules_at_launch(project_id, tree)
     if event.FIELD in _fields(rules):
         refuse_too_far(project_id, rules)
-        rules = each_leaf(rules, lambda leaf: event.asked(project_id, leaf, singly=singly))
+        rules = each_leaf(rules, lambda leaf: event.with_project(project_id, leaf, singly=singly))
     if past.FIELD not in _fields(rules):
         return rules
     refuse_forgotten(project_id, rules)
     return each_leaf(rules, lambda leaf: with_runs(project_id, leaf, whole=whole))
 
 
-def launched(project_id: int, tree: Any, *, of: int | None = None) -> dict[str, Any]:
+def rules_at_launch(project_id: int, tree: Any, *, of: int | None = None) -> dict[str, Any]:
     """Rules as a launch freezes them. `of` is the audience they belong to: it must not contain
     itself.
 

@@ -32,7 +32,7 @@ from campaigns.texts import comparison, preview
 from campaigns.texts.comparison import changes
 from campaigns.texts.content import TEXTS
 from campaigns.texts.liquid import Problem
-from campaigns.texts.writing.field_labels import Shown, place, shown
+from campaigns.texts.writing.field_labels import Shown, describe_changes, place
 from notifications.admin.ui.keyset import row_id
 from notifications.admin.ui.widgets import LineInput
 from notifications.staff.actors import who
@@ -66,7 +66,7 @@ class Changed:
     variant: str = ""
 
 
-def counted(run: Run) -> list[Said]:
+def list_revisions(run: Run) -> list[Said]:
     """The revisions, first one first. Empty if the text was never changed."""
     if run.revision == FIRST:
         return []
@@ -90,7 +90,7 @@ def changes_of(run: Run) -> dict[str, Any]:
     current, lines = as_launched(run), []
     for changed_text in run.revisions.all():
         before, current[changed_text.variant] = current[changed_text.variant], changed_text.content
-        differing = shown(changes(before, changed_text.content))
+        differing = describe_changes(changes(before, changed_text.content))
         about = snippets(before, changed_text.content), _words(run, changed_text.variant)
         lines.append(Changed(changed_text.number, differing, *about))
     return {"text_changes": lines[::-1]}
@@ -274,7 +274,7 @@ class ChangeTextDialog(RunDialog):
         now = self.now[variant]
         return {
             "variant": in_words(variant) if len(self.now) > 1 else "",
-            "changes": shown(comparison.changes(now, content)),
+            "changes": describe_changes(comparison.changes(now, content)),
             "snippets": snippets(now, content),
             "skips": skips_by_new_text.foretold(self.run, content, variant),
             "reading": Reading(

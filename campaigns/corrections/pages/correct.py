@@ -26,7 +26,7 @@ from campaigns.runs.run import Run
 from campaigns.runs.variants.group import in_words
 from campaigns.runs.variants.variant import as_launched, has_variants
 from campaigns.texts.content import untagged
-from notifications.admin.ui.dialogs import ask, done, refused
+from notifications.admin.ui.dialogs import ask, close_dialog, refused
 from notifications.admin.ui.page import actor, page_url
 from notifications.admin.ui.unfolded import action
 from notifications.people.device import Device
@@ -208,4 +208,4 @@ class Corrects:
         if not filling.at_once(draft.audience):
             enqueue_on_commit(tasks.fill_list, audience_id=draft.audience.pk)
         message = _("“{name}” is a draft. Put its text right, then launch it.").format(name=draft)
-        return done(request, message, to=f"{page_url(draft)}?step=what")
+        return close_dialog(request, message, to=f"{page_url(draft)}?step=what")

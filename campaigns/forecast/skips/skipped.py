@@ -67,7 +67,7 @@ class Skipped:
         if len(self.losses) == 1:
             return self.losses[0].short
         return ", ".join(
-            f"{counted(loss.devices, loss.exact)} {loss.short}" for loss in self.losses
+            f"{count_in_words(loss.devices, loss.exact)} {loss.short}" for loss in self.losses
         )
 
 
@@ -354,21 +354,21 @@ def outcome(found: Reach, skipped: Skipped, *, all_reasons: bool = True) -> str:
     """Return “30,404 devices; 5,000 will be skipped: no city; 25,404 will be sent to.” The last
     part needs `all_reasons`: without them, nobody knows yet how many."""
     text = ngettext("%(count)s device", "%(count)s devices", found.devices)
-    parts = [text % {"count": counted(found.devices, found.exact)}]
+    parts = [text % {"count": count_in_words(found.devices, found.exact)}]
     if skipped.devices is None:
         parts.append(_("how many will be skipped could not be counted"))
     else:
         exact = found.exact and skipped.exact
         if skipped.devices:
-            lost = {"count": counted(skipped.devices, skipped.exact), "why": skipped.why}
+            lost = {"count": count_in_words(skipped.devices, skipped.exact), "why": skipped.why}
             parts.append(_("%(count)s will be skipped: %(why)s") % lost)
         if all_reasons:
-            sending = counted(max(0, found.devices - skipped.devices), exact)
+            sending = count_in_words(max(0, found.devices - skipped.devices), exact)
             parts.append(_("%(count)s will be sent to") % {"count": sending})
     return f"{'; '.join(parts)}."
 
 
-def counted(number: int | None, exact: bool) -> str:
+def count_in_words(number: int | None, exact: bool) -> str:
     if number is None:
         return "–"
     return f"{number:,}" if exact else _("about %(number)s") % {"number": f"{number:,}"}

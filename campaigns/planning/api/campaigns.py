@@ -161,7 +161,7 @@ class CampaignSerializer(StrictSerializer):
                 {"template": one.template_id, "weight": one.weight}
                 for one in campaign.variants.all()
             ],
-            "schedule": schedules.shown(campaign),
+            "schedule": schedules.schedule_json(campaign),
             "corrects": campaign.corrects_id,
             "series_paused_at": campaign.series_paused_at,
             "moved": campaign.moved,

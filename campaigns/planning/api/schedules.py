@@ -157,7 +157,10 @@ class ScheduleSerializer(StrictSerializer):
             fields["on_days"] = "" if attrs.get("on_days", EACH) == EACH else attrs["on_days"]
             fields["weekdays"] = ",".join(attrs.get("weekdays", ()))
             off = _days_off(attrs)
-            fields |= {"days_off": days_off.written(off), "holiday_names": days_off.kept(off)}
+            fields |= {
+                "days_off": days_off.written(off),
+                "holiday_names": days_off.stored_names(off),
+            }
             if attrs.get("until") is not None:
                 fields["until"] = moment_of("until", attrs["until"], zone)
         return fields
@@ -202,7 +205,7 @@ def _days_off(attrs: dict[str, Any]) -> dict[date, str]:
     return days
 
 
-def shown(campaign: Campaign) -> dict[str, Any]:
+def schedule_json(campaign: Campaign) -> dict[str, Any]:
     """The schedule as a program would write it."""
     names = TIMES_OF[campaign.schedule_kind]
     values = {name: getattr(campaign, name) for name in names}
@@ -211,7 +214,7 @@ def shown(campaign: Campaign) -> dict[str, Any]:
     if "days_off" in values:
         off = days_off.days_off_of(campaign)
         values["days_off"] = [day.isoformat() for day in off]
-        values["holiday_names"] = days_off.kept(off)
+        values["holiday_names"] = days_off.stored_names(off)
         values["on_days"] = campaign.on_days or EACH
         values["weekdays"] = campaign.weekdays.split(",") if campaign.weekdays else []
     if campaign.repeat != Campaign.Repeat.CRON:
@@ -306,7 +309,7 @@ class Holidays(ApiView):
         return Response(
             {
                 "days_off": [day.isoformat() for day in days],
-                "holiday_names": days_off.kept(days),
+                "holiday_names": days_off.stored_names(days),
                 "parts": [
                     {"code": code, "name": name}
                     for code, name in public_holidays.parts(values["country"])

@@ -36,7 +36,7 @@ from campaigns.runs.run import Run
 from campaigns.text_check.pages import Card
 from campaigns.texts.template import Template
 from notifications.admin.ui.copying import copied, copying
-from notifications.admin.ui.dialogs import Dialog, ask, done, refused
+from notifications.admin.ui.dialogs import Dialog, ask, close_dialog, refused
 from notifications.admin.ui.page import Page, actor, keep_as_stored, page_url
 from notifications.admin.ui.unfolded import action, display
 from notifications.task_queue import enqueue_on_commit
@@ -239,7 +239,7 @@ class CampaignPage(Page):
                     )
         when = in_zone(run.scheduled_at, run.project.timezone)
         text %= {"campaign": form.campaign, "number": run.pk, "when": when}
-        return done(request, text, to=page_url(run))
+        return close_dialog(request, text, to=page_url(run))
 
     @action(
         description=gettext_lazy("Rehearse"),
@@ -263,7 +263,7 @@ class CampaignPage(Page):
         enqueue_on_commit(tasks.advance, run_id=rehearsal.run_id)
         text = _("Rehearsal %(number)d of “%(campaign)s” has begun. No phone gets anything.")
         text %= {"number": rehearsal.pk, "campaign": form.campaign}
-        return done(request, text, to=rehearsal_url(rehearsal))
+        return close_dialog(request, text, to=rehearsal_url(rehearsal))
 
     @action(
         description=gettext_lazy("Stop repeating"),
@@ -327,7 +327,7 @@ def _change_series(
         return refused(request, form, str(error))
     except Campaign.DoesNotExist:
         return refused(request, form, _("It has been deleted in the meantime."))
-    return done(request, text % {"campaign": campaign}, to=page_url(campaign))
+    return close_dialog(request, text % {"campaign": campaign}, to=page_url(campaign))
 
 
 def _rests(row: Any) -> bool:

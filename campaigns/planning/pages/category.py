@@ -20,7 +20,7 @@ from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from campaigns.triggers.automation import Automation
 from notifications.admin.ui import used_by
-from notifications.admin.ui.dialogs import Dialog, ask, done
+from notifications.admin.ui.dialogs import Dialog, ask, close_dialog
 from notifications.admin.ui.keyset import PlainChangeList
 from notifications.admin.ui.page import Page, page_url
 from notifications.admin.ui.unfolded import ModelForm, action, display
@@ -230,7 +230,7 @@ class CategoryPage(Page):
             if changed:
                 self.record(request, "changed", form.category, changes=changed)
         text = _("The kind is changed.") if changed else _("Nothing was changed.")
-        return done(request, text, to=page_url(form.category))
+        return close_dialog(request, text, to=page_url(form.category))
 
     def get_prepopulated_fields(self, request: HttpRequest, obj: Any = None) -> dict[str, Any]:
         return {} if obj else {"slug": ["name"]}

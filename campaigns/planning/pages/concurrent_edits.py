@@ -43,7 +43,7 @@ def brought_in(form: Any) -> tuple[Any, OtherEdits | None]:
     return data, OtherEdits([by], merged.taken, merged.disputed)
 
 
-def said(form: Any, found: OtherEdits) -> str:
+def describe_edits(form: Any, found: OtherEdits) -> str:
     intro = _("%(who)s saved this campaign while you were editing. Nothing of yours is saved yet: "
             "look below, then save again.") % {"who": ", ".join(found.by)}  # fmt: skip
     labels = {name: str(field.label) for name, field in form.fields.items()}

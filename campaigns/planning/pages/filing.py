@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from campaigns.planning import tags_and_archive
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import series
-from notifications.admin.ui.dialogs import Dialog, ask, done, refused
+from notifications.admin.ui.dialogs import Dialog, ask, close_dialog, refused
 from notifications.admin.ui.page import Page, actor, page_url
 from notifications.admin.ui.unfolded import action
 from notifications.admin.ui.widgets import LineInput
@@ -55,7 +55,7 @@ def tag(page: Page, request: HttpRequest, form: TagsDialog, object_id: str) -> H
         tags_and_archive.set_tags(campaign, form.cleaned_data["tags"], by=actor(request))
     except ValidationError as error:
         return refused(request, form, " ".join(error.messages))
-    return done(request, _("The tags are saved."), to=page_url(campaign))
+    return close_dialog(request, _("The tags are saved."), to=page_url(campaign))
 
 
 @action(
@@ -76,7 +76,7 @@ def archive(page: Page, request: HttpRequest, form: Dialog, object_id: str) -> H
     if filed.kept:
         return refused(request, form, _explain_refusal(filed.kept[0]))
     url = page_url(Campaign(pk=object_id))
-    return done(request, _("It is archived; the filter “Archived” shows it."), to=url)
+    return close_dialog(request, _("It is archived; the filter “Archived” shows it."), to=url)
 
 
 @action(
@@ -87,7 +87,7 @@ def archive(page: Page, request: HttpRequest, form: Dialog, object_id: str) -> H
 )
 def bring_back(page: Page, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
     tags_and_archive.bring_back(page.get_queryset(request).filter(pk=object_id), by=actor(request))
-    return done(request, _("It is in the list again."), to=page_url(Campaign(pk=object_id)))
+    return close_dialog(request, _("It is in the list again."), to=page_url(Campaign(pk=object_id)))
 
 
 # --- Several campaigns ----------------------------------------------------------------------------

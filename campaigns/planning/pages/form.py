@@ -254,7 +254,7 @@ class CampaignForm(variants.VariantFormMixin):
         self._leave_out_what_is_hidden(cleaned)
         variants.clean(self, cleaned)
         if self.meanwhile:
-            self.add_error(None, concurrent_edits.said(self, self.meanwhile))
+            self.add_error(None, concurrent_edits.describe_edits(self, self.meanwhile))
         return cleaned
 
     def _leave_out_what_is_hidden(self, cleaned: dict[str, Any]) -> None:

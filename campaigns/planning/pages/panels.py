@@ -49,7 +49,7 @@ from campaigns.texts import preview
 from campaigns.texts.content import TEXTS, Content, languages_of
 from campaigns.texts.template import Template
 from campaigns.texts.writing import coverage, insertable
-from campaigns.texts.writing.problems import Found, found
+from campaigns.texts.writing.problems import Found, locate_problems
 from campaigns.texts.writing.readable import readable
 from notifications.admin.ui.current_project import named
 from notifications.admin.ui.dialogs import gone
@@ -238,7 +238,7 @@ class Panels:
             "report": report,
             "chart": chart.draw_course(report.course, campaign.zone),
             "opens_chart": chart.of_opens(report.course, report.opens, campaign.zone),
-            "opens_said": opens.said(report.opens),
+            "opens_said": opens.describe_opens(report.opens),
             "in_vain": waterfall.in_vain(report.course),
             "quota_day": report.starts_at.astimezone(ZoneInfo(days_of)).date(),
             "zone": campaign.zone,
@@ -333,7 +333,7 @@ def _find_problems(template: Template) -> list[Found]:
     try:
         template.clean()
     except ValidationError as error:
-        return found(error.error_dict, template.written())
+        return locate_problems(error.error_dict, template.written())
     return []
 
 

@@ -164,7 +164,9 @@ def _find_course(when: SchedulePreview, posted: Any, campaign: Campaign, now: da
     if when.kind == Campaign.Schedule.AT and when.pace:
         hours = departures.rules_of(draft, starts_at, when.local, when.goes_first)
         with until(clock() + REPORT_SECONDS):
-            asks, competing = departures.asked(draft, hours, zones, when.devices, when.pace, now)
+            asks, competing = departures.request_and_capacity(
+                draft, hours, zones, when.devices, when.pace, now
+            )
         course = foresee(asks.kinds, asks.gets_it, hours, competing.capacity, exact=False)
         when.last_leaves = course.ends_at
 

@@ -76,7 +76,7 @@ def in_lines(days: Mapping[date, str]) -> str:
     return "\n".join(f"{day} {name}".rstrip() for day, name in sorted(days.items()))
 
 
-def kept(days: Mapping[date, str]) -> dict[str, str]:
+def stored_names(days: Mapping[date, str]) -> dict[str, str]:
     """Return the names, as the database keeps them."""
     return {day.isoformat(): name for day, name in sorted(days.items()) if name}
 

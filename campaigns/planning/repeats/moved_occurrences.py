@@ -70,7 +70,7 @@ def after(campaign: Campaign, moment: datetime, last: Any) -> Iterator[Occurrenc
             yield candidate
 
 
-def found(
+def find_occurrence(
     coming: Iterator[Occurrence], at: datetime, zone: str
 ) -> tuple[Occurrence, Occurrence | None]:
     """Return the occurrence that is due then, and the one after it. Raises ValueError."""
@@ -113,7 +113,7 @@ def problem(
     return ""
 
 
-def kept(campaign: Campaign, one: Occurrence, to: datetime, now: datetime) -> dict[str, str]:
+def add_move(campaign: Campaign, one: Occurrence, to: datetime, now: datetime) -> dict[str, str]:
     """Return the moved times to save: with this one, without past ones. Raises ValueError."""
     coming = {name: at for name, at in campaign.moved.items() if datetime.fromisoformat(at) > now}
     coming.pop(series.name_of(one.instant), None)

@@ -56,7 +56,7 @@ def problems(campaign: Campaign) -> dict[str, str]:
         off = days_off.days_off_of(campaign)
     except ValueError as error:
         return {"days_off": str(error)}
-    campaign.days_off, campaign.holiday_names = days_off.written(off), days_off.kept(off)
+    campaign.days_off, campaign.holiday_names = days_off.written(off), days_off.stored_names(off)
     try:
         campaign.weekdays = weekdays.written(weekdays.parse(campaign.weekdays))
     except ValueError as error:

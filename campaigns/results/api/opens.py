@@ -37,5 +37,5 @@ class OpensSerializer(serializers.Serializer[Opens]):
     )
 
 
-def shown(opens: Opens | None) -> dict[str, Any] | None:
+def opens_json(opens: Opens | None) -> dict[str, Any] | None:
     return dict(OpensSerializer(opens).data) if opens else None

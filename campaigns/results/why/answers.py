@@ -21,10 +21,10 @@ def answers_to(run_id: int, seqs: list[int]) -> dict[int, list[Answer]]:
 def answers_of(contact: Contact) -> Iterator[dict[str, Any]]:
     """All answers to requests for a person, in all runs."""
     theirs = Answer.objects.filter(contact_id=contact.pk).order_by("run_id", "seq", "attempt")
-    return (told(answer) for answer in theirs.iterator())
+    return (answer_json(answer) for answer in theirs.iterator())
 
 
-def told(answer: Answer) -> dict[str, Any]:
+def answer_json(answer: Answer) -> dict[str, Any]:
     """An answer as an export shows it."""
     names = ("at", "http", "code", "verdict", "reason", "may_have_arrived", "detail")
     return {

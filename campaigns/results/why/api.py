@@ -175,7 +175,7 @@ class WhySerializer(serializers.Serializer[Any]):
     )
 
 
-def told(why: Why) -> dict[str, Any]:
+def why_json(why: Why) -> dict[str, Any]:
     return {
         "run": why.run.pk,
         "contact": why.contact.external_id,
@@ -258,7 +258,7 @@ class RunWhy(ApiView):
             explanation = why(run, contact, now=timezone.now())
         except Contact.DoesNotExist as error:  # erased since they were found
             raise nobody() from error
-        return Response(told(explanation))
+        return Response(why_json(explanation))
 
     def _run(self, pk: int) -> Run:
         """Of every kind: `find` knows those of campaigns alone."""

@@ -108,7 +108,8 @@ class DeliveriesOfOne(ApiView):
         page = sent.page_of(contact, after=after, limit=limit)
         platforms = dict(contact.devices.values_list("pk", "platform"))
         items = [
-            {**sent.told(row), "platform": platforms.get(row.device_id, "")} for row in page.rows
+            {**sent.sent_json(row), "platform": platforms.get(row.device_id, "")}
+            for row in page.rows
         ]
         return pages.page(request, items, last=page.last)
 

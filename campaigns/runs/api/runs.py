@@ -227,7 +227,7 @@ def _foreseen(run: Run) -> dict[str, Any] | None:
     if course is None:
         return None
     return dict(CourseSerializer(course).data) | {
-        "opens": opens.shown(stored_forecast.opens_of(run))
+        "opens": opens.opens_json(stored_forecast.opens_of(run))
     }
 
 

@@ -25,7 +25,7 @@ from campaigns.corrections import draft_correction
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.pages.dialogs import RunDialog
 from campaigns.runs.run import Run
-from notifications.admin.ui.dialogs import ask, done, refused
+from notifications.admin.ui.dialogs import ask, close_dialog, refused
 from notifications.admin.ui.page import page_url
 from notifications.admin.ui.unfolded import action
 from notifications.task_queue import enqueue_on_commit
@@ -344,7 +344,7 @@ class FromRuns:
         name = _("Run %(number)d: %(who)s") % {"number": run.pk, "who": form.labels[chosen]}
         audience = self._create_list(request, run, name, run_lists.rule(run, chosen))
         text = _("“{name}”: {who}.").format(name=audience, who=_size(audience))
-        return done(request, text, to=page_url(audience))
+        return close_dialog(request, text, to=page_url(audience))
 
     def _create_list(
         self, request: HttpRequest, run: Run, name: str, tree: dict[str, Any]
@@ -358,7 +358,7 @@ class FromRuns:
 
 def _redirect_to_twin(request: HttpRequest, twin: Campaign, goes_to: str) -> HttpResponse:
     text = _("“{name}” goes to {who}. Look at it, then launch it.")
-    return done(request, text.format(name=twin, who=goes_to), to=page_url(twin))
+    return close_dialog(request, text.format(name=twin, who=goes_to), to=page_url(twin))
 
 
 def _size(audience: Audience) -> str:

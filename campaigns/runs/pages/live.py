@@ -89,11 +89,11 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
         "pause": pause_in_words(run),
         **first_part.picture(run, now),
         "held": [Device.Platform(name).label for name in run.held_platforms],
-        "seen": seen(run, totals),
+        "seen": announced_stage(run, totals),
         "tag": tag(run, totals),
         "trigger": asks_again(run, now),
         "moving": moving(run),
-        "texts": change_text.counted(run),
+        "texts": change_text.list_revisions(run),
     }
 
 
@@ -165,7 +165,7 @@ def done_of(run: Run, totals: sums.Totals) -> int:
 
 
 def asked_of(totals: sums.Totals) -> int:
-    return sums.asked(totals.planned, totals.skipped)
+    return sums.without_skipped(totals.planned, totals.skipped)
 
 
 def _stands(run: Run, totals: sums.Totals) -> str:
@@ -286,7 +286,7 @@ def stage(run: Run) -> str:
     return state if run.revision == FIRST else f"{state}.{run.revision}"
 
 
-def seen(run: Run, totals: sums.Totals) -> str:
+def announced_stage(run: Run, totals: sums.Totals) -> str:
     """What the page has announced: it speaks again when the stage or a tenth of it changes."""
     return f"{stage(run)}-{int(totals.share * 10) if run.planned else 0}"
 

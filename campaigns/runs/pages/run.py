@@ -63,7 +63,7 @@ from campaigns.runs.pages.states import STATE_COLOURS
 from campaigns.runs.pages.steering import steered
 from campaigns.runs.run import Run
 from campaigns.verbs import MOVE, VERBS
-from notifications.admin.ui.dialogs import Dialog, ask, done
+from notifications.admin.ui.dialogs import Dialog, ask, close_dialog
 from notifications.admin.ui.page import ReadOnlyPage, page_url
 from notifications.admin.ui.unfolded import action, display
 from notifications.staff import audit, audit_words
@@ -280,7 +280,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
         twin = run.campaign.duplicate()
         self.record(request, "created", twin, copied_from=run.campaign_id)
         text = _("“{name}” is a copy. Change what you like.").format(name=twin)
-        return done(request, text, to=page_url(twin))
+        return close_dialog(request, text, to=page_url(twin))
 
 
 def _count_in_inboxes(correction: Run) -> dict[str, int] | None:

@@ -13,7 +13,7 @@ from campaigns import tasks
 from campaigns.runs.pages.dialogs import RunDialog
 from campaigns.runs.run import Run
 from campaigns.verbs import Verb
-from notifications.admin.ui.dialogs import ask, done, refused
+from notifications.admin.ui.dialogs import ask, close_dialog, refused
 from notifications.admin.ui.page import actor, page_url
 from notifications.admin.ui.unfolded import action
 from notifications.task_queue import enqueue_on_commit
@@ -45,4 +45,4 @@ def _run_verb(verb: Verb, request: HttpRequest, form: RunDialog) -> HttpResponse
         again = _("The run is being prepared. Try again in a moment.")
         return refused(request, form, again)
     enqueue_on_commit(tasks.advance, run_id=run.pk)
-    return done(request, f"{verb.told(run, result)} {follows}".rstrip(), to=page_url(run))
+    return close_dialog(request, f"{verb.told(run, result)} {follows}".rstrip(), to=page_url(run))

@@ -114,7 +114,7 @@ def _place_sql(seed: int, contact: str = "contact_id") -> str:
     return f"mod(hashint8extended({contact}, {int(seed)}) & {2**63 - 1}, {WHOLE})"
 
 
-def launched(weights: Sequence[int], *, control: int) -> dict[str, Any]:
+def split_at_launch(weights: Sequence[int], *, control: int) -> dict[str, Any]:
     """The split that a launch freezes; empty if everybody gets the main text."""
     if len(weights) == 1 and not control:
         return {}
@@ -130,7 +130,7 @@ def handed_on(run: Run) -> dict[str, Any]:
     return {**settings, "texts": run.split.get("texts", run.pk)} if "weights" in settings else {}
 
 
-def begun(run: Run) -> dict[str, Any]:
+def split_at_freezing(run: Run) -> dict[str, Any]:
     """The split when the freezing begins: with the project's holdout at this moment."""
     share = holdout_of(run.project_id, run.category_kind, past_holdout=run.past_holdout)
     settings = dict(run.split)
@@ -187,7 +187,7 @@ SELECT variant, count(DISTINCT contact_id), count(*) FROM {table} GROUP BY varia
 """
 
 
-def counted(table: str) -> dict[str, Any]:
+def count_groups(table: str) -> dict[str, Any]:
     """The number of people and devices in each group, once everybody is frozen."""
     with connection.cursor() as cursor:
         cursor.execute(COUNT.format(table=table))

@@ -22,7 +22,7 @@ from campaigns.texts.template import Template
 from campaigns.texts.translating import as_csv, as_xliff, readers, upload_changes
 from campaigns.texts.translating.units import MAX_ASKED, MOST_BYTES, Unreadable
 from campaigns.texts.translating.upload_changes import Proposal
-from campaigns.texts.writing.field_labels import shown, word_of
+from campaigns.texts.writing.field_labels import describe_changes, word_of
 from notifications.admin.ui.keyset import row_id
 from notifications.admin.ui.page import Page, actor, page_url
 from notifications.values.languages import canonical, validate_locale
@@ -173,7 +173,7 @@ def _preview_upload(template: Template, kind: str, file: bytes) -> dict[str, Any
         "kind": kind,
         "text": file.decode("utf-8-sig"),
         "seen": revision.newest_number(template),
-        "changes": shown(proposal.changes),
+        "changes": describe_changes(proposal.changes),
         "problem": problem,
         "refused": [(refused_cell, word_of(refused_cell.id)) for refused_cell in proposal.refused],
     }

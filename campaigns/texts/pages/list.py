@@ -26,6 +26,6 @@ class TemplateList(PlainChangeList):
             if project.pk not in readers:
                 newest = Contact.objects.filter(project=project).order_by("-pk")
                 readers[project.pk] = newest.first()
-                snippets[project.pk] = usage.said(project.pk)
+                snippets[project.pk] = usage.snippets_to_freeze(project.pk)
             template.snippets_known = snippets[project.pk]
             template.as_read = preview.as_read(template.frozen(), readers[project.pk])

@@ -16,7 +16,7 @@ from campaigns.texts import revision
 from campaigns.texts.comparison import Change, changes
 from campaigns.texts.pages.concurrent_edit import who
 from campaigns.texts.revision import Revision
-from campaigns.texts.writing.field_labels import place, shown
+from campaigns.texts.writing.field_labels import describe_changes, place
 from notifications.admin.ui.keyset import row_id
 from notifications.admin.ui.page import Page, actor, page_url
 
@@ -76,8 +76,8 @@ class Revisions:
             "newest": newest,
             "is_newest": number == newest,
             "first": before is None,
-            "since_before": shown(_changes_since(chosen, before)),
-            "until_now": shown(changes(row.kept(), chosen.content)),
+            "since_before": describe_changes(_changes_since(chosen, before)),
+            "until_now": describe_changes(changes(row.kept(), chosen.content)),
             "may_change": self.page.has_change_permission(request, row),
         }
         return self._render(request, row, "revision.html", context)

@@ -24,7 +24,7 @@ from campaigns.texts.pages.form import COUNTED, TextForm
 from campaigns.texts.pages.text_page import TextPage
 from campaigns.texts.pages.widgets import Languages, Line
 from campaigns.texts.snippets.snippet import Snippet
-from campaigns.texts.writing.problems import found
+from campaigns.texts.writing.problems import locate_problems
 from notifications.admin.ui.current_project import named
 from notifications.admin.ui.json_field import JSONText
 from notifications.admin.ui.unfolded import display
@@ -154,7 +154,9 @@ class SnippetPage(TextPage):
         locale = posted.get("preview_locale", "")
         locale = locale if locale in tags else ""
         return {
-            "problems": found(problems, {"text": snippet.text, "locales": snippet.locales}),
+            "problems": locate_problems(
+                problems, {"text": snippet.text, "locales": snippet.locales}
+            ),
             "card": preview.card(content, person, locale=locale) if content else None,
             "variables": preview.variables(content, project) if content else [],
             "person": person,

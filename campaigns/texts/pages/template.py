@@ -29,7 +29,7 @@ from campaigns.texts.pages.list import LANGUAGES_SHOWN, LETTERS_SHOWN, TemplateL
 from campaigns.texts.pages.text_page import TextPage
 from campaigns.texts.template import Template
 from campaigns.texts.writing import insertable, pictures
-from campaigns.texts.writing.problems import found
+from campaigns.texts.writing.problems import locate_problems
 from campaigns.texts.writing.readable import readable
 from campaigns.triggers.automation import Automation
 from notifications.admin.ui import used_by
@@ -212,7 +212,7 @@ class TemplatePage(TextPage):
         asked_platform = posted.get("preview_platform", "")
         platform = asked_platform if asked_platform in PLATFORMS else "android"
         return {
-            "problems": found(problems, template.written()),
+            "problems": locate_problems(problems, template.written()),
             "cards": cards,
             "platforms": Device.Platform.choices,
             "card": next((card for card in cards if card.platform == platform), None),

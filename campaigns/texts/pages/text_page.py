@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from campaigns.texts import revision
 from campaigns.texts.comparison import changes
 from campaigns.texts.pages.revisions import Revisions, history
-from campaigns.texts.writing.field_labels import shown
+from campaigns.texts.writing.field_labels import describe_changes
 from notifications.admin.ui.keyset import row_id
 from notifications.admin.ui.page import Page, actor
 
@@ -45,9 +45,12 @@ class TextPage(Page):
             if not self.has_change_permission(request, row):
                 context["only_shown"] = self.as_posted(row)
                 filled = [change for change in changes({}, row.kept()) if change.after]
-                context["as_it_is"] = shown(filled)
+                context["as_it_is"] = describe_changes(filled)
         form = context["adminform"].form
         context["meanwhile"] = meanwhile = getattr(form, "meanwhile", None)
         if meanwhile is not None:
-            context |= {"taken": shown(meanwhile.taken), "disputed": shown(meanwhile.disputed)}
+            context |= {
+                "taken": describe_changes(meanwhile.taken),
+                "disputed": describe_changes(meanwhile.disputed),
+            }
         return super().render_change_form(request, context, *args, **kw)

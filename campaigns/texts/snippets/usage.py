@@ -42,7 +42,7 @@ def names(project_id: int | None) -> list[str]:
     return list(mine.order_by("name").values_list("name", flat=True))
 
 
-def said(project_id: int | None, names: Iterable[str] | None = None) -> Snippets:
+def snippets_to_freeze(project_id: int | None, names: Iterable[str] | None = None) -> Snippets:
     """The project's snippets by name, as a run stores them; with `names`, only these.
 
     It takes one statement.

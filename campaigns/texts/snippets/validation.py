@@ -35,7 +35,7 @@ def of_mentions(source: str, known: Collection[str]) -> list[Problem]:
         return []
     mentioned = list(mentions(source))
     spans = [(mention.start(), mention.end()) for mention in mentioned]
-    positions = [at for path, at in liquid.asked(source) if path[0] == HEAD]
+    positions = [at for path, at in liquid.list_uses(source) if path[0] == HEAD]
     alone = {span for span in spans if any(span[0] < at < span[1] for at in positions)}
     stray = [at for at in positions if not any(start < at < end for start, end in spans)]
     stray += [span[0] for span in spans if span not in alone]
@@ -65,7 +65,7 @@ def out_of_place(source: str) -> list[Problem]:
     if HEAD not in source:
         return []
     text = gettext("a snippet can stand in the title, the body and the data, and nowhere else.")
-    return [_at(source, at, text) for path, at in liquid.asked(source) if path[0] == HEAD]
+    return [_at(source, at, text) for path, at in liquid.list_uses(source) if path[0] == HEAD]
 
 
 def _not_alone() -> str:
@@ -85,7 +85,7 @@ def of_snippet(text: Any) -> list[Problem]:
         return [Problem(message % {"most": f"{MAX_LETTERS:,}"})]
     if problems := liquid.problems(text):
         return problems
-    positions = [at for path, at in liquid.asked(text) if path[0] == HEAD]
+    positions = [at for path, at in liquid.list_uses(text) if path[0] == HEAD]
     if positions or HEAD in {match[1] for match in re.finditer(r"\{\{\s*(\w+)", text)}:
         message = gettext("a snippet holds no other snippet; write its words here.")
         return [_at(text, positions[0] if positions else 0, message)]

@@ -38,7 +38,7 @@ class Shown:
     pieces: list[Piece]
 
 
-def shown(changes: Iterable[Change]) -> list[Shown]:
+def describe_changes(changes: Iterable[Change]) -> list[Shown]:
     return [
         Shown(
             place(change.path),

@@ -27,7 +27,9 @@ class Found:
     excerpt: tuple[str, str, str] | None = None
 
 
-def found(errors: Mapping[str, list[ValidationError]], content: Mapping[str, Any]) -> list[Found]:
+def locate_problems(
+    errors: Mapping[str, list[ValidationError]], content: Mapping[str, Any]
+) -> list[Found]:
     return [_locate(field, error, content) for field in errors for error in errors[field]]
 
 

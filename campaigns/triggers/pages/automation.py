@@ -29,7 +29,7 @@ from campaigns.triggers.pages.dialogs import (
 )
 from campaigns.triggers.pages.form import AutomationForm
 from notifications.admin.ui.current_project import current_project, named
-from notifications.admin.ui.dialogs import ask, done, refused
+from notifications.admin.ui.dialogs import ask, close_dialog, refused
 from notifications.admin.ui.keyset import PlainChangeList
 from notifications.admin.ui.page import Page, actor, page_url
 from notifications.admin.ui.unfolded import action, display
@@ -229,4 +229,4 @@ def _change_state(
         return refused(request, form, str(error))
     except Automation.DoesNotExist:
         return refused(request, form, _("It has been deleted in the meantime."))
-    return done(request, text % {"name": form.automation}, to=page_url(form.automation))
+    return close_dialog(request, text % {"name": form.automation}, to=page_url(form.automation))

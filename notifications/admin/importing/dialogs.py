@@ -73,7 +73,7 @@ class StartDialog(ImportDialog):
 
     def context(self) -> dict[str, Any]:
         row = self.row
-        counts = picture.counted(row.foreseen, row)
+        counts = picture.list_counts(row.foreseen, row)
         return {"row": row, "project": row.project, "counts": counts, "possible": self.possible}
 
     def clean_number(self) -> str:

@@ -76,7 +76,7 @@ def describe(one: Import, now: datetime, *, before: str = "") -> dict[str, Any]:
         "balance": _balance(one) if counts else "",
         "notice": _notice(one),
         "refused": [] if one.under_way else list(one.refusals.order_by("pk")[:SHOWN_REFUSED]),
-        "refused_count": refused.kept(one),
+        "refused_count": refused.count_kept(one),
         "not_kept": refused.not_kept(one),
         "refused_kinds": refused.kinds(one) if one.refused and not one.under_way else [],
         "repeated": _repeated(one),
@@ -113,13 +113,13 @@ def _counted(file_import: Import) -> list[Count]:
     """What the import would do, or did so far. A check has no counts before its end."""
     if file_import.state in (STATE.CHECKING, STATE.FAILED):
         return []
-    return counted(
+    return list_counts(
         file_import.foreseen if file_import.state == STATE.CHECKED else file_import.counts,
         file_import,
     )
 
 
-def counted(found: dict[str, int], one: Import) -> list[Count]:
+def list_counts(found: dict[str, int], one: Import) -> list[Count]:
     counts = [
         Count(COUNTED[name][0], int(found.get(name, 0)), COUNTED[name][1], HINTS.get(name, ""))
         for name in (*OF_MODE[MODE(one.mode)], *_consent_counts(found, one))

@@ -11,7 +11,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from notifications.admin.ui.dialogs import ask, done
+from notifications.admin.ui.dialogs import ask, close_dialog
 from notifications.admin.ui.page import Page, page_url
 from notifications.admin.ui.unfolded import action
 
@@ -31,4 +31,4 @@ def copied(page: Page, request: HttpRequest, copy: Model, object_id: str) -> Htt
     """Record the copy in the audit trail, and redirect to its page."""
     page.record(request, "created", copy, copied_from=int(object_id))
     text = _("“{name}” is a copy. Change what you like.").format(name=copy)
-    return done(request, text, to=page_url(copy))
+    return close_dialog(request, text, to=page_url(copy))

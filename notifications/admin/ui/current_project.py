@@ -42,7 +42,7 @@ def named(request: HttpRequest) -> Project | None:
     return mine if mine is not None and str(mine.pk) in named_ids else None
 
 
-def seen(request: HttpRequest) -> Project | None:
+def known_project(request: HttpRequest) -> Project | None:
     """The chosen project, if this request has looked it up already. Makes no database query."""
     return current_project(request) if hasattr(request, ON_THE_REQUEST) else None
 

@@ -90,7 +90,7 @@ def is_page(request: HttpRequest) -> bool:
     return request.method == "GET" and request.headers.get("Sec-Fetch-Dest") == "document"
 
 
-def done(request: HttpRequest, message: str, *, to: str) -> HttpResponse:
+def close_dialog(request: HttpRequest, message: str, *, to: str) -> HttpResponse:
     success(request, message)
     return HttpResponseClientRedirect(to)
 

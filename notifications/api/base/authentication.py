@@ -53,7 +53,7 @@ def _is_confirmed(request: Request) -> bool:
 
 def key_of(header: str, now: datetime, *, confirmed: bool) -> ApiKey | None:
     """Return the key in the header if it is valid. `confirmed`: the view itself checks it again."""
-    kind, value = shown(header)
+    kind, value = split_header(header)
     if kind.lower() != "bearer" or not KEY.fullmatch(value):
         return None
     return _cached_key(value, now) if confirmed else ApiKey.of(value, now=now)
@@ -61,7 +61,7 @@ def key_of(header: str, now: datetime, *, confirmed: bool) -> ApiKey | None:
 
 def is_remembered(header: str) -> bool:
     """Whether the header's key was valid in this process some time ago. This asks no database."""
-    return digest_of(shown(header)[1]) in _known
+    return digest_of(split_header(header)[1]) in _known
 
 
 def _cached_key(value: str, now: datetime) -> ApiKey | None:
@@ -91,7 +91,7 @@ def no_such_key() -> AuthenticationFailed:
     return AuthenticationFailed("This API key is unknown, expired or revoked.")
 
 
-def shown(header: str) -> tuple[str, str]:
+def split_header(header: str) -> tuple[str, str]:
     """Split the header into scheme and value. Any number of spaces may separate or follow them."""
     kind, _, value = header.partition(" ")
     return kind, value.strip()

@@ -12,7 +12,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
-from notifications.api.base.authentication import shown
+from notifications.api.base.authentication import split_header
 from notifications.api.base.problems import Problem
 from notifications.keys import inbox_token
 from notifications.keys.inbox_token import TokenOwner
@@ -33,7 +33,7 @@ class InboxTokenAuthentication(BaseAuthentication):
         header = request.META.get("HTTP_AUTHORIZATION", "")
         if not header:
             return None
-        kind, value = shown(header)
+        kind, value = split_header(header)
         if kind.lower() != "bearer":
             raise _not_taken(NOT_VALID)
         try:

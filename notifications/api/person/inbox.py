@@ -115,7 +115,7 @@ class PersonsInboxItem(PersonsView):
     @extend_schema(responses=WholeInboxItem)
     def get(self, request: Request, pk: int) -> Response:
         """One item with its long text. Reading it here does not mark it as read."""
-        return Response(whole(found(self.person(), pk)))
+        return Response(whole(find_item(self.person(), pk)))
 
 
 class Inbox(ApiView):
@@ -142,14 +142,14 @@ def _counts_response(request: Request, contact: Contact) -> Response:
     return Response(counts._asdict())
 
 
-def found(contact: Contact, pk: int) -> InboxItem:
+def find_item(contact: Contact, pk: int) -> InboxItem:
     item = items_of(contact).filter(pk=pk).first()
     if item is None:
         raise NotFound(NO_SUCH)
     return item
 
 
-def shown(item: Any) -> dict[str, Any]:
+def item_json(item: Any) -> dict[str, Any]:
     return {
         "id": item.pk,
         **{name: item.text.content.get(name, {} if name == "data" else "") for name in CONTENT},
@@ -159,11 +159,11 @@ def shown(item: Any) -> dict[str, Any]:
 
 
 def whole(item: Any) -> dict[str, Any]:
-    return {**shown(item), "article": item.text.article}
+    return {**item_json(item), "article": item.text.article}
 
 
 def _page(request: Request, contact: Contact) -> Response:
-    return pages.page_by_id(request, _filter_items(request, items_of(contact)), shown)
+    return pages.page_by_id(request, _filter_items(request, items_of(contact)), item_json)
 
 
 def _filter_items(request: Request, items: QuerySet[InboxItem]) -> QuerySet[InboxItem]:

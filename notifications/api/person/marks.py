@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from notifications.api.base.fields import CountedList, Nothing, StrictSerializer
 from notifications.api.base.patience import patient
 from notifications.api.base.problems import refuses
-from notifications.api.person.inbox import InboxItemSerializer, found, shown
+from notifications.api.person.inbox import InboxItemSerializer, find_item, item_json
 from notifications.api.person.view import PersonsView
 from notifications.inbox import marking
 from notifications.inbox.reading import counts_of
@@ -80,9 +80,9 @@ class PersonsMark(PersonsView):
     def _change_item(self, pk: int, change: Any) -> Response:
         with transaction.atomic():
             person = self.person()
-            found(person, pk)
+            find_item(person, pk)
             change(person, self.mark, marking.these([pk]))
-            return Response(shown(found(person, pk)))
+            return Response(item_json(find_item(person, pk)))
 
 
 class PersonsMarks(PersonsView):

@@ -21,7 +21,7 @@ from notifications.api.base.patience import patient
 from notifications.api.base.problems import Problem, refuses
 from notifications.api.base.view import ApiView
 from notifications.api.contacts import ContactByExternalId
-from notifications.api.person.view import found, rows_of
+from notifications.api.person.view import first_or_404, rows_of
 from notifications.gateway import WrongKey
 from notifications.keys import inbox_secret, inbox_token
 from notifications.keys.inbox_secret import InboxSecret
@@ -64,7 +64,7 @@ class InboxToken(ApiView):
         reads and sets their preferences and shows their inbox, and nothing else. It is not kept
         here, and a second call makes another."""
         lasting = self.given(InboxTokenAsked)["expires_in"]
-        person = found(rows_of(self.project, external_id))
+        person = first_or_404(rows_of(self.project, external_id))
         expires_at = timezone.now().replace(microsecond=0) + timedelta(seconds=lasting)
         try:
             token = inbox_token.make(self._secret(), person.external_id, expires_at=expires_at)

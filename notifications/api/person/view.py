@@ -66,7 +66,7 @@ class PersonsView(ApiView):
     def person(self, *, held: bool = False) -> Contact:
         """Who was erased since has no doors here, and does not come back by them either."""
         rows = rows_of(self.project, self.whose.external_id)
-        return found(rows.select_for_update(no_key=True) if held else rows)
+        return first_or_404(rows.select_for_update(no_key=True) if held else rows)
 
 
 def rows_of(project: Project, external_id: str) -> QuerySet[Contact]:
@@ -74,7 +74,7 @@ def rows_of(project: Project, external_id: str) -> QuerySet[Contact]:
     return rows.none() if "\x00" in external_id else rows.filter(external_id=external_id)
 
 
-def found(rows: QuerySet[Contact]) -> Contact:
+def first_or_404(rows: QuerySet[Contact]) -> Contact:
     contact = rows.first()
     if contact is None:
         raise NotFound(NOBODY)

@@ -61,7 +61,7 @@ def number(cell: str) -> Any:
         text = text.replace(",", "")
     if not NUMBER.fullmatch(text):
         message = gettext("“%(cell)s” is not a number; write it like 1200 or 12.5.")
-        raise ValidationError(message, params={"cell": shown(cell)})
+        raise ValidationError(message, params={"cell": shorten(cell)})
     return exact.fraction(text) if set(text) & {".", "e", "E"} else exact.whole(text)
 
 
@@ -71,7 +71,7 @@ def boolean(cell: str) -> bool:
     if word in YES or word in NO:
         return word in YES
     text = gettext("“%(cell)s” is neither yes nor no; write true or false.")
-    raise ValidationError(text, params={"cell": shown(cell)})
+    raise ValidationError(text, params={"cell": shorten(cell)})
 
 
 def time(cell: str) -> str:
@@ -126,7 +126,7 @@ def _no_time(cell: str) -> ValidationError:
     text = gettext(
         "“%(cell)s” is not a time; write it like 2026-01-31 or 2026-01-31T09:00:00+09:00."
     )
-    return ValidationError(text, params={"cell": shown(cell)})
+    return ValidationError(text, params={"cell": shorten(cell)})
 
 
 def items(cell: str) -> list[Any]:
@@ -140,9 +140,9 @@ def items(cell: str) -> list[Any]:
         message = gettext(
             '“%(cell)s” starts like a JSON list but is not one; write ["a", "b"] or a|b.'
         )
-        raise ValidationError(message, params={"cell": shown(cell)}) from error
+        raise ValidationError(message, params={"cell": shorten(cell)}) from error
     return list(values)
 
 
-def shown(cell: str) -> str:
+def shorten(cell: str) -> str:
     return cell if len(cell) <= 40 else f"{cell[:40]}…"

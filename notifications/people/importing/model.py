@@ -200,7 +200,7 @@ class ImportRefusal(models.Model):
     owner = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="refusals")
     line = models.BigIntegerField()
     column = models.CharField(max_length=200, blank=True)
-    reason = models.CharField(max_length=500)  # as reasons.kept writes it
+    reason = models.CharField(max_length=500)  # as reasons.reasons_to_store writes it
     cells = ArrayField(models.TextField())
     file = models.CharField(max_length=200, blank=True)  # in an archive
 

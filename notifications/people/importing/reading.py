@@ -18,7 +18,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
-from notifications.people.importing.reasons import kept
+from notifications.people.importing.reasons import reasons_to_store
 
 END_OF_LINE = re.compile("\r\n|\n|\r")
 # A marker row added behind the text: if the parser swallows it, the row before it has no end yet.
@@ -42,7 +42,7 @@ ENCODINGS: dict[str, str | Promise] = {
 @dataclass(frozen=True, slots=True)
 class Refused:
     """A refused row. `column`: the header of the invalid cell; empty: the whole row. `reason`: as
-    `reasons.kept` writes it."""
+    `reasons.reasons_to_store` writes it."""
 
     line: int
     column: str
@@ -158,13 +158,13 @@ def _unclosed(line: int, text: str, delimiter: str) -> Refused:
         "of the text."
     )
     cells = next(csv.reader([text.rstrip("\r\n")], delimiter=delimiter), [])
-    return Refused(line, "", kept([(message, {})]), cells)
+    return Refused(line, "", reasons_to_store([(message, {})]), cells)
 
 
 def too_long(line: int, text: str) -> Refused:
     message = gettext_noop("The line is longer than %(most)s characters.")
     most = f"{csv.field_size_limit():,}"
-    return Refused(line, "", kept([(message, {"most": most})]), [text[:MAX_CELL]])
+    return Refused(line, "", reasons_to_store([(message, {"most": most})]), [text[:MAX_CELL]])
 
 
 def _last_end_of_line(text: str) -> int:
@@ -191,4 +191,4 @@ def fitting(block: Block, width: int) -> Iterator[tuple[int, list[str]]]:
 def _ragged(line: int, cells: list[str], width: int) -> Refused:
     message = gettext_noop("The row has %(count)s cells; the header has %(width)s.")
     values = {"count": f"{len(cells):,}", "width": width}
-    return Refused(line, "", kept([(message, values)]), cells)
+    return Refused(line, "", reasons_to_store([(message, values)]), cells)

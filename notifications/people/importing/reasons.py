@@ -24,7 +24,7 @@ def reasons_of(error: ValidationError) -> list[Reason]:
     return [(str(each.message), each.params or {}) for each in error.error_list]
 
 
-def kept(reasons: Iterable[Reason]) -> str:
+def reasons_to_store(reasons: Iterable[Reason]) -> str:
     """The reasons as a row stores them: [[text, values], …], as many as there is room for."""
     reasons_kept: list[tuple[str, dict[str, Any]]] = []
     written = ""

@@ -59,19 +59,19 @@ def lines(one: Import) -> Iterator[str]:
         yield writer.writerow(["", "", left_out, *[""] * (len(one.sniffed["head"]) - own)])
 
 
-def kept(one: Import) -> int:
+def count_kept(one: Import) -> int:
     return min(one.refused, staging.MAX_REFUSED)
 
 
 def not_kept(one: Import) -> str:
     """How many refused rows are only counted, not kept; in words."""
-    count = one.refused - kept(one)
+    count = one.refused - count_kept(one)
     text = ngettext(
         "%(count)s further row was refused; only the first %(most)s are kept.",
         "%(count)s further rows were refused; only the first %(most)s are kept.",
         count,
     )
-    return text % {"count": f"{count:,}", "most": f"{kept(one):,}"} if count else ""
+    return text % {"count": f"{count:,}", "most": f"{count_kept(one):,}"} if count else ""
 
 
 def watch(one: Import, wrong: Sequence[Refused], *, fits: int, quote: int) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from notifications.people.importing import cells as read
 from notifications.people.importing.columns import Column, Meaning, Type
 from notifications.people.importing.model import Import
 from notifications.people.importing.reading import Refused
-from notifications.people.importing.reasons import Reason, kept, reasons_of
+from notifications.people.importing.reasons import Reason, reasons_of, reasons_to_store
 from notifications.values import exact
 from notifications.values.languages import validate_locale
 from notifications.values.text import unstorable
@@ -223,7 +223,7 @@ def _platform(cell: str) -> str:
     word = cell.strip().lower()
     if word and word not in PLATFORMS:
         text = gettext("“%(cell)s” is not a platform; use one of android, ios, web.")
-        raise ValidationError(text, params={"cell": read.shown(cell)})
+        raise ValidationError(text, params={"cell": read.shorten(cell)})
     return word or NULL
 
 
@@ -260,7 +260,7 @@ def _instant(cell: str) -> str:
     at = read.instant(cell)
     if at > timezone.now() + AHEAD:
         text = gettext("“%(cell)s” is more than a day ahead; give the time when they said it.")
-        raise ValidationError(text, params={"cell": read.shown(cell)})
+        raise ValidationError(text, params={"cell": read.shorten(cell)})
     return at.isoformat()
 
 
@@ -270,7 +270,7 @@ def _parse_seen_at(cell: str) -> str:
     at, now = read.instant(cell), timezone.now()
     if at > now + AHEAD:
         text = gettext("“%(cell)s” is more than a day ahead; give the time when it was last seen.")
-        raise ValidationError(text, params={"cell": read.shown(cell)})
+        raise ValidationError(text, params={"cell": read.shorten(cell)})
     return min(at, now).isoformat()
 
 
@@ -332,4 +332,4 @@ def _escape(text: str) -> str:
 def _refused_row(row: tuple[int, list[str]], problems: list[tuple[str, Reason]]) -> Refused:
     line, cells = row
     heads = ", ".join(dict.fromkeys(head for head, _ in problems))[:200]
-    return Refused(line, heads, kept(reason for _, reason in problems), cells)
+    return Refused(line, heads, reasons_to_store(reason for _, reason in problems), cells)

@@ -196,9 +196,7 @@ def test_only_those_who_read_one_of_its_texts_are_written_to_if_only_that_was_wr
     assert "Select a valid choice" in text_of(refused)
 
 
-def test_the_dialog_counts_those_who_got_the_text_that_is_chosen(
-    desk: Desk, shop: Project
-) -> None:
+def test_the_dialog_counts_those_who_got_the_text_that_is_chosen(desk: Desk, shop: Project) -> None:
     for name, locale in (("a", "ko"), ("b", "ko-KR"), ("c", "en"), ("d", "de"), ("e", "")):
         make_device(make_contact(shop, external_id=name, locale=locale))
     texts = {"locales": {"ko": {"title": "봄"}, "de": {"title": "Frühling"}}}

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.chaos.bug import bug, patch
+
+if TYPE_CHECKING:
+    from campaigns.sending.left import UnsettledRecipient
 
 POISONED = 2
 
@@ -33,8 +36,8 @@ def _poison_message() -> None:
 
     pushes = Sending._pushes
 
-    def die_of_it(sending: Sending, people: Any, *more: Any) -> Any:
-        if any(left.terms.content["body"] == "Number 7" for left in people):
+    def die_of_it(sending: Sending, people: list[UnsettledRecipient], *more: Any) -> Any:
+        if any(left.settings.content["body"] == "Number 7" for left in people):
             os.kill(os.getpid(), signal.SIGKILL)
         return pushes(sending, people, *more)
 

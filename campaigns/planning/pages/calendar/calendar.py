@@ -31,7 +31,7 @@ from campaigns.runs.run import Run
 from campaigns.verbs import MOVE
 from notifications.admin.ui import safe_redirect
 from notifications.admin.ui.current_project import current_project
-from notifications.admin.ui.dialogs import done, is_page, refused
+from notifications.admin.ui.dialogs import close_dialog, is_page, refused
 from notifications.admin.ui.page import Page, actor, page_url
 from notifications.admin.ui.widgets import ZoneInput
 from notifications.postgres.budget import Busy, slow_query_slot
@@ -185,10 +185,10 @@ class Calendar:
             return refused(request, form, str(error))
         message = MOVE.said % {"campaign": run.campaign, "when": form.said}
         if safe_redirect.page_open(request) == page_url(run):
-            return done(request, message, to=page_url(run))
+            return close_dialog(request, message, to=page_url(run))
         view = "week" if form.cleaned_data["view"] == "week" else "month"
         where = Span(view, form.wall.date(), form.clock).address()
-        return done(request, message, to=reverse("admin:campaigns_calendar") + where)
+        return close_dialog(request, message, to=reverse("admin:campaigns_calendar") + where)
 
     def move_one_view(self, request: HttpRequest, pk: int, at: int) -> HttpResponse:
         """Move one occurrence of a series. `at`: when it is due, in Unix seconds."""
@@ -226,7 +226,7 @@ class Calendar:
         view = "week" if form.cleaned_data["view"] == "week" else "month"
         day = (wall or form.initial["at"]).date()
         where = Span(view, day, form.clock).address()
-        return done(request, message, to=reverse("admin:campaigns_calendar") + where)
+        return close_dialog(request, message, to=reverse("admin:campaigns_calendar") + where)
 
 
 def _in_words(moment: datetime | None, span: Span) -> str:

@@ -339,8 +339,8 @@ def _snippets_in(content: dict[str, Any], project_id: int) -> dict[str, Any]:
     """What those say that it mentions; all of the project's, if one is not among them."""
     if not (names := usage.mentioned(content)):
         return {}
-    known = usage.said(project_id, names)
-    return {"snippets": known if names <= known.keys() else usage.said(project_id)}
+    known = usage.snippets_to_freeze(project_id, names)
+    return {"snippets": known if names <= known.keys() else usage.snippets_to_freeze(project_id)}
 
 
 @lru_cache(maxsize=CHECKED)

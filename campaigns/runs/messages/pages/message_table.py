@@ -44,7 +44,7 @@ def searched(text: str) -> str:
     return text.replace("\0", "").strip()[:LONGEST_SEARCH]
 
 
-def found(project: Project, text: str, after: int | None) -> tuple[list[Line], int | None]:
+def find_lines(project: Project, text: str, after: int | None) -> tuple[list[Line], int | None]:
     """Messages with this id or key, then the person's. Also where the next page begins."""
     first = _named(project, text) if text and after is None else []
     person = _person(project, text) if text else None

@@ -23,7 +23,7 @@ from campaigns.runs.messages.message import Message, id_of
 from campaigns.runs.messages.outcome import Block, Outcome
 from campaigns.runs.messages.pages.message_table import (
     STATES,
-    found,
+    find_lines,
     in_a_word,
     newest_to,
     searched,
@@ -33,7 +33,7 @@ from campaigns.runs.messages.pages.words import words_of
 from campaigns.runs.reasons import Reason, in_words
 from campaigns.triggers.automation import Automation
 from notifications.admin.ui.current_project import current_project
-from notifications.admin.ui.dialogs import DRAWN, FinalDialog, Gone, done, is_page
+from notifications.admin.ui.dialogs import DRAWN, FinalDialog, Gone, close_dialog, is_page
 from notifications.admin.ui.page import actor
 from notifications.people.contact import Contact
 from notifications.people.device import Device, shortened
@@ -60,7 +60,7 @@ def messages_page(request: HttpRequest) -> HttpResponse:
     context = {**site.each_context(request), "title": _("Messages"), **_numbers(request)}
     if project := current_project(request):
         text, after = searched(request.GET.get("q", "")), _whole(request.GET.get("after", ""), 18)
-        lines, last = found(project, text, after)
+        lines, last = find_lines(project, text, after)
         query = {"q": text} if text else {}
         context |= {
             "has_demo_phones": project.uses_emulator and _may_send(request),
@@ -163,7 +163,7 @@ def cancel(request: HttpRequest, name: str) -> HttpResponse:
     about = f"message {message.id}"
     audit.record(actor(request), gettext_noop("cancelled"), about, project=current_project(request))
     text = _("What had not left of message %(id)s is cancelled.") % {"id": message.id}
-    return done(request, text, to=page)
+    return close_dialog(request, text, to=page)
 
 
 def _confirm(request: HttpRequest, message: Message) -> HttpResponse:

@@ -68,7 +68,7 @@ def _result_of(run: Run) -> _Result:
 
 
 def _accepted(result: _Result) -> Cell:
-    sendable = sums.asked(result.totals.planned, result.totals.skipped)
+    sendable = sums.without_skipped(result.totals.planned, result.totals.skipped)
     part = share(result.totals.accepted, sendable) if sendable else ""
     return Cell(
         f"{result.totals.accepted:,}",
