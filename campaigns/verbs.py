@@ -78,7 +78,7 @@ class Verb:
             raise Run.InvalidMove(str(self.nobody))
         return came_of
 
-    def told(self, run: Run, came_of: object) -> str:
+    def message(self, run: Run, came_of: object) -> str:
         count = came_of if isinstance(came_of, int) else 0
         return self.said % {"number": run.pk, "many": count, "count": f"{count:,}"}
 

@@ -51,7 +51,7 @@ class Reply:
     text: str = ""
 
     @property
-    def said(self) -> str:
+    def in_words(self) -> str:
         if self.text:
             return " " + gettext("FCM said: %(text)s") % {"text": self.text}
         return " " + gettext("FCM answered HTTP %(status)s.") % {"status": self.http}
@@ -160,9 +160,9 @@ def in_plain_words(reply: Reply, project: Project) -> KeyCheck:
         (reply.http >= 500, gettext("FCM has a problem of its own. Try again in a minute.")),
     ):  # fmt: skip
         if fits:
-            return KeyCheck(False, str(words).format(project=name) + reply.said)
+            return KeyCheck(False, str(words).format(project=name) + reply.in_words)
     text = gettext("FCM gave an unexpected answer, HTTP %(status)s.")
-    return KeyCheck(False, text % {"status": reply.http} + reply.said)
+    return KeyCheck(False, text % {"status": reply.http} + reply.in_words)
 
 
 SWITCHED_OFF = gettext_lazy(

@@ -81,7 +81,7 @@ def main(count: int) -> None:
 def _fill(project: Project, count: int) -> None:
     now = timezone.now()
     with transaction.atomic():
-        partitions.make(through(Month.of(now - clearing.AHEAD * 3), Month.of(now)))
+        partitions.make(through(Month.of_moment(now - clearing.AHEAD * 3), Month.of_moment(now)))
     with connection.cursor() as cursor:
         asked: dict[str, Any] = {"project": project.pk, "now": now, "days": DAYS, "count": count}
         cursor.execute(EVENTS, asked)

@@ -27,7 +27,7 @@ class Terms:
     least_received: int
 
     @classmethod
-    def of(cls, run: Any) -> Terms:
+    def of_run(cls, run: Any) -> Terms:
         return cls(run.first_most_rejected, run.first_most_dead, run.first_least_received)
 
 

@@ -143,7 +143,7 @@ def load_progress(run: Run) -> CanaryProgress | None:
     part = part_of(run)
     if part is None:
         return None
-    return CanaryProgress(part, phase_of(run, part), figures_of(part), Terms.of(run))
+    return CanaryProgress(part, phase_of(run, part), figures_of(part), Terms.of_run(run))
 
 
 def phase_of(run: Run, part: FirstPart) -> Phase:

@@ -92,7 +92,7 @@ class Funnel:
     goal_groups: dict[str, list[GoalGroup]]
 
     @property
-    def heard(self) -> bool:
+    def has_reports(self) -> bool:
         return any(step.count for step in (*self.steps, *self.beside))
 
 

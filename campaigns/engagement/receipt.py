@@ -122,7 +122,7 @@ class Report:
     phone_at: datetime | None
 
     @classmethod
-    def of(cls, reference: str, event: int, phone_at: datetime | None) -> Report | None:
+    def parse(cls, reference: str, event: int, phone_at: datetime | None) -> Report | None:
         """Parse a report. None: the reference does not name a recipient of a run."""
         match = REFERENCE.fullmatch(reference)
         return cls(int(match[1]), int(match[2]), event, phone_at) if match else None

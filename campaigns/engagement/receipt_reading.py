@@ -70,7 +70,7 @@ def _report(row: Any) -> Report | tuple[str, str]:
         return "at", TIME
     public_id = row.get("id")
     reference = reference_of(public_id) if isinstance(public_id, str) else None
-    report = Report.of(reference, BY_NAME[event], _moment(at)) if reference else None
+    report = Report.parse(reference, BY_NAME[event], _moment(at)) if reference else None
     return report or ("id", NOT_OURS)
 
 

@@ -50,7 +50,7 @@ def _is_over(part: FirstPart, now: datetime) -> bool:
 
 
 def _judge_first_part(run: Run, part: FirstPart, now: datetime) -> None:
-    figures, terms = figures_of(part), Terms.of(run)
+    figures, terms = figures_of(part), Terms.of_run(run)
     judged = {"judged_at": now, "figures": figures.as_dict()}
     FirstPart.objects.filter(pk=part.pk).update(**judged)
     if wrong := missed(figures, terms):

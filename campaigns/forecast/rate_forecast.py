@@ -63,7 +63,7 @@ class RateForecast:
         return Capacity(self.rate, cold=cold, climb=self.climb)
 
     @property
-    def said(self) -> str:
+    def in_words(self) -> str:
         return number(self.rate)
 
     def devices(self, seconds: float) -> int:

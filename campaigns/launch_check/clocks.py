@@ -163,7 +163,7 @@ def spread_by_local_time(
         zoneless += 0 if is_known else count
         best += count if is_known and hour is not None else 0
         passed += count if by.has_passed(own_zone, hour) else 0
-        at = by.of(own_zone, hour)
+        at = by.due_for(own_zone, hour)
         if at is None:
             continue
         wakes_at = hours.asleep_until(own_zone, at) if hours else None

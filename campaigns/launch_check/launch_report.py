@@ -187,7 +187,7 @@ class LaunchReport:
 
     @cached_property
     @_in_time
-    def said(self) -> str:
+    def audience_in_words(self) -> str:
         """The audience in words; empty if its rules are broken."""
         if "audience" in self._unready:
             return ""

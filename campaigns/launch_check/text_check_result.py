@@ -75,7 +75,7 @@ class TextsChecked:
         return in_words(self.check.variant)
 
     @cached_property
-    def found(self) -> list[FindingInWords]:
+    def findings(self) -> list[FindingInWords]:
         return words.describe_findings(self.check)
 
     @property
@@ -91,19 +91,19 @@ class TextsChecked:
     @property
     def by_level(self) -> list[tuple[str, list[FindingInWords]]]:
         labelled = [
-            (str(label), [finding for finding in self.found if finding.level == level])
+            (str(label), [finding for finding in self.findings if finding.level == level])
             for level, label in words.LEVELS.items()
         ]
         return [(label, findings) for label, findings in labelled if findings]
 
     @property
     def is_wrong(self) -> bool:
-        return any(finding.level == Level.WRONG for finding in self.found)
+        return any(finding.level == Level.WRONG for finding in self.findings)
 
     @property
     def in_short(self) -> str:
         """A short summary, such as “2 to mend, 1 to look at”."""
-        count = Counter(finding.level for finding in self.found)
+        count = Counter(finding.level for finding in self.findings)
         parts = [
             (count[Level.WRONG], _("%(count)s to mend")),
             (count[Level.ODD], _("%(count)s to look at")),

@@ -116,5 +116,5 @@ def wall(campaign: Campaign, at: datetime) -> datetime:
     wall_time = at.astimezone(ZoneInfo(campaign.timezone)).replace(tzinfo=None)
     if campaign.schedule_kind != "recurring":
         return wall_time
-    intended: datetime = campaign.rhythm.meant(wall_time)
+    intended: datetime = campaign.rhythm.intended_time(wall_time)
     return intended

@@ -68,7 +68,7 @@ class Grid:
         return [kind for kind in counts if kind[2]]
 
     @property
-    def said(self) -> str:
+    def in_words(self) -> str:
         return ", ".join(f"{label}: {count:,}" for _, label, count in self.legend)
 
 

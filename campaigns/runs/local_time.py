@@ -47,7 +47,7 @@ class LocalTime:
     def knows(self, zone: str | None) -> bool:
         return zone in known_zones() or bool(self.otherwise)
 
-    def of(self, zone: str | None, hour: int | None = None) -> datetime | None:
+    def due_for(self, zone: str | None, hour: int | None = None) -> datetime | None:
         """When it is due for a person in this zone, with this best hour; None: never."""
         if zone in known_zones():
             return _due_at(self, zone, hour)

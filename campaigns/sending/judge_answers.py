@@ -130,11 +130,11 @@ def interrupted(left: UnsettledRecipient) -> Final:
 def unsent(left: UnsettledRecipient, problem: Unrenderable) -> Final:
     """The outcome of a recipient for whom no request leaves, because of this problem."""
     if left.ambiguous:  # a person who may have got it already is neither skipped nor rejected
-        final = _unknown_outcome(left, problem.reason, problem.kept)
+        final = _unknown_outcome(left, problem.reason, problem.stored_detail)
         final.requested = False
         return final
     status = Status.REJECTED if problem.rejected else Status.SKIPPED
-    return Final(left, status, problem.reason, problem.kept, requested=False)
+    return Final(left, status, problem.reason, problem.stored_detail, requested=False)
 
 
 def _retry_at(left: UnsettledRecipient, at: datetime, reason: Reason) -> Retry:

@@ -65,7 +65,7 @@ class UnsettledRecipient:
         """When a run in local time is due for this person; None: it is not in local time, or it
         never is due."""
         local = self.settings.local_time
-        return local.of(self.reader.timezone, self.best_hour) if local else None
+        return local.due_for(self.reader.timezone, self.best_hour) if local else None
 
     @property
     def deadline(self) -> datetime:

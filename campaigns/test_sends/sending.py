@@ -154,7 +154,7 @@ def _render(test: SentTest, rows: list[Target]) -> list[tuple[Push, Target]]:
             pushes.append((push, row))
         except Unrenderable as problem:
             status = Status.REJECTED if problem.rejected else Status.SKIPPED
-            _end(row, status, problem.reason, problem.kept)
+            _end(row, status, problem.reason, problem.stored_detail)
     return pushes
 
 

@@ -169,7 +169,7 @@ class TextCheckSerializer(TextCheckOfTextSerializer):
 class TextChecks(ApiView):
     """A door of text checks."""
 
-    def shown(self, campaign: Campaign) -> dict[str, Any]:
+    def report_json(self, campaign: Campaign) -> dict[str, Any]:
         last, checked = newest(campaign), text_check_result.check_texts(campaign, timezone.now())
         if MAIN not in last:
             raise NotFound(f"The texts of campaign {campaign.pk} were never checked.")
@@ -182,7 +182,8 @@ class TextChecks(ApiView):
             "id": check.pk,
             "state": check.state,
             "percent": check.percent,
-            "devices_read": check.seen or (check.report or {}).get("totals", {}).get("devices", 0),
+            "devices_read": check.devices_read
+            or (check.report or {}).get("totals", {}).get("devices", 0),
             "problem": check.problem,
             "asked_at": check.asked_at,
             "report": self._report(texts) if texts else None,
@@ -197,7 +198,7 @@ class TextChecks(ApiView):
             "exact": texts.exact,
             "totals": texts.totals,
             "texts": [_readers(text, texts.totals) for text in stored["texts"]],
-            "findings": [self._finding(one) for one in texts.found],
+            "findings": [self._finding(one) for one in texts.findings],
             "longest": [line for text in stored["texts"] for line in _longest(text)],
             "links": stored["links"],
         }
@@ -245,7 +246,7 @@ class CampaignTextCheck(TextChecks):
     @extend_schema(responses=TextCheckSerializer)
     def get(self, request: Request, pk: int) -> Response:
         """How far the newest text check is, and what the last whole one found."""
-        return Response(self.shown(self.find(Campaign, pk)))
+        return Response(self.report_json(self.find(Campaign, pk)))
 
     @refuses(HTTPStatus.UNPROCESSABLE_ENTITY)
     @extend_schema(
@@ -272,7 +273,7 @@ class CampaignTextCheck(TextChecks):
             ) from error
         # The task enqueues the next check when this one is over.
         enqueue_on_commit(tasks.check_texts, check_id=checks[0].pk)
-        return Response(self.shown(campaign), status=HTTPStatus.ACCEPTED)
+        return Response(self.report_json(campaign), status=HTTPStatus.ACCEPTED)
 
 
 class TextCheckCancel(TextChecks):
@@ -284,4 +285,4 @@ class TextCheckCancel(TextChecks):
         self.given(Nothing)
         campaign = self.find(Campaign, pk)
         control.cancel_text_check(campaign, by=self.actor, now=timezone.now())
-        return Response(self.shown(campaign))
+        return Response(self.report_json(campaign))

@@ -108,7 +108,7 @@ class TextCheck(OfProject):
         return self.state in UNDER_WAY
 
     @property
-    def seen(self) -> int:
+    def devices_read(self) -> int:
         """Devices read so far."""
         return int(self.tally.get("seen", 0))
 

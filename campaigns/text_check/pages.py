@@ -41,9 +41,9 @@ class Going:
         return round(sum(percents) / len(percents))
 
     @property
-    def seen(self) -> int:
+    def devices_read(self) -> int:
         """How many devices were read. A device counts once for each text."""
-        return sum(check.seen for check in self.checks)
+        return sum(check.devices_read for check in self.checks)
 
 
 class Card:

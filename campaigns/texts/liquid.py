@@ -143,7 +143,7 @@ class Problem:
     locale: str = ""
 
     @property
-    def said(self) -> str:
+    def with_position(self) -> str:
         """The words with line and column, for a reader who knows which text it is."""
         if not self.line:
             return self.words
@@ -151,7 +151,11 @@ class Problem:
         return f"{where % {'line': self.line, 'column': self.column}}: {self.words}"
 
     def __str__(self) -> str:
-        return f"{self.locale}.{self.field}: {self.said}" if self.locale else self.said
+        return (
+            f"{self.locale}.{self.field}: {self.with_position}"
+            if self.locale
+            else self.with_position
+        )
 
 
 def problems(source: str) -> list[Problem]:

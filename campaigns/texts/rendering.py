@@ -62,7 +62,7 @@ class Unrenderable(Exception):
         return f"{self.field}: {self.text}" if self.field else self.text
 
     @property
-    def kept(self) -> str:
+    def stored_detail(self) -> str:
         """The detail as a delivery stores it: audience rules look for it there."""
         return self._kept or self.detail
 

@@ -27,7 +27,7 @@ class Revised(Protocol):
     revisions: Any
     updated_at: Any
 
-    def kept(self) -> dict[str, Any]: ...
+    def as_stored(self) -> dict[str, Any]: ...
 
 
 def newest(row: Revised) -> Any:
@@ -58,7 +58,7 @@ def keep(row: Revised, *, by: str) -> Any:
     Call it in the transaction that saved the row. So there is no saved text without its revision,
     and the lock of `open_for_change` keeps two writers from the same number.
     """
-    last, content = newest(row), row.kept()
+    last, content = newest(row), row.as_stored()
     if last is not None and says_the_same(row, last.content, content):
         return None
     number = last.number + 1 if last else 1

@@ -154,7 +154,7 @@ class Template(OfProject):
             known = usage.snippets_to_freeze(self.project_id, names)
         return {**content, "snippets": {name: known[name] for name in names if name in known}}
 
-    def kept(self) -> dict[str, Any]:
+    def as_stored(self) -> dict[str, Any]:
         """The content as a revision stores it: with the name, which a run does not need."""
         return {**self.written(), "name": self.name}
 

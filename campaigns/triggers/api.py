@@ -233,7 +233,7 @@ class AutomationById(WritableRowView[Automation]):
         automation, without the counts."""
         automation = self.find(Automation, pk)
         answer = Response(AutomationStatus(automation).data)
-        answer["ETag"] = tags.tag_of(self.shown(automation))
+        answer["ETag"] = tags.tag_of(self.to_json(automation))
         return answer
 
     def write(self, row: Automation, given: dict[str, Any]) -> object:

@@ -29,7 +29,7 @@ MADE = "admin/notifications/endpoint/made.html"
 @admin.register(Endpoint)
 class EndpointPage(Page):
     form = EndpointForm
-    list_display = ["name", "is_via", "target", "told", "answered", "stands"]
+    list_display = ["name", "is_via", "target", "event_kinds", "answered", "state_label"]
     list_select_related = ["project"]
     search_fields = ["name"]
     search_help_text = gettext_lazy("Name")
@@ -89,7 +89,7 @@ class EndpointPage(Page):
         return str(obj.get_via_display())
 
     @display(description=gettext_lazy("is told"))
-    def told(self, obj: Endpoint) -> str:
+    def event_kinds(self, obj: Endpoint) -> str:
         if len(obj.kinds) == len(event_types.EventType):
             return _("Everything")
         count = len(obj.kinds)
@@ -103,7 +103,7 @@ class EndpointPage(Page):
         description=gettext_lazy("state"),
         label={"well": "success", "new": "info", "fails": "warning", "off": "danger"},
     )
-    def stands(self, obj: Endpoint) -> tuple[str, str]:
+    def state_label(self, obj: Endpoint) -> tuple[str, str]:
         if obj.disabled_at:
             return "off", _("disabled")
         if obj.failing_since:

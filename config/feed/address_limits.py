@@ -17,7 +17,7 @@ class TooManySockets(Refused):
     status = HTTPStatus.TOO_MANY_REQUESTS
     retry_after = 5
 
-    def said(self) -> str:
+    def text(self) -> str:
         return (
             "Too many calls from this address are under way. Nothing was done. "
             f"Try again in {self.retry_after} s."
@@ -31,7 +31,7 @@ class TooOften(Refused):
     def __init__(self, rate: int, wait: float) -> None:
         self.rate, self.retry_after = rate, ceil(wait)
 
-    def said(self) -> str:
+    def text(self) -> str:
         return (
             f"At most {self.rate:,} a second from this address, each kB counts as one. "
             f"Nothing was done. Try again in {self.retry_after} s."

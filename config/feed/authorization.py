@@ -33,7 +33,7 @@ class Opening:
     position: str  # empty: from now on
 
     @classmethod
-    def of(cls, body: bytes) -> Opening:
+    def parse(cls, body: bytes) -> Opening:
         fields: dict[str, Any] = json.loads(body)
         expires_at = datetime.fromisoformat(fields.pop("expires_at"))
         return cls(expires_at=expires_at, **fields)

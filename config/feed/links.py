@@ -61,7 +61,7 @@ class Links:
 
     async def _count(self, link: Link) -> None:
         """Count the open, even if the caller leaves meanwhile."""
-        report = Report.of(link.reference, Event.OPENED, None)
+        report = Report.parse(link.reference, Event.OPENED, None)
         if report is None:
             return
         counting = asyncio.create_task(self._kept(report))

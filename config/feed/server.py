@@ -227,7 +227,7 @@ class Server:
             permission: Answered = await self.threads.admit(lambda: ask(environ))
             if request.method != "GET" or permission.status != HTTPStatus.OK:
                 return permission.as_response()
-            stream = stream_of(Opening.of(permission.body))
+            stream = stream_of(Opening.parse(permission.body))
             self.streams.add(stream)
             door_of(request).let_go()
         finally:
@@ -246,7 +246,7 @@ class Server:
         assert request.transport is not None
         stream.cut_off = request.transport.abort
         self.streams.ring([stream.contact])
-        while chunk := await stream.taken():
+        while chunk := await stream.next_chunk():
             if not await _taken(response, chunk):
                 self.streams.cut += 1
                 stream.cut_off()

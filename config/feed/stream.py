@@ -59,7 +59,7 @@ class Stream:
         self.ended = True
         self.bell.set()
 
-    async def taken(self) -> bytes:
+    async def next_chunk(self) -> bytes:
         """Wait for the next bytes; empty: the stream is over."""
         if not self.waiting and not self.ended:
             self.bell.clear()

@@ -19,7 +19,7 @@ class TooMany(Refused):
     status = HTTPStatus.TOO_MANY_REQUESTS
     retry_after = 30
 
-    def said(self) -> str:
+    def text(self) -> str:
         return f"This person has {MAX_OF_A_PERSON} streams open already. Close one of them first."
 
 
@@ -29,7 +29,7 @@ class Full(Refused):
     status = HTTPStatus.SERVICE_UNAVAILABLE
     retry_after = 10
 
-    def said(self) -> str:
+    def text(self) -> str:
         return "All streams of this process are taken. Try again shortly."
 
 

@@ -63,7 +63,7 @@ class Front:
         except Refused as refused:
             await _send_refusal(refusals.answer(refused, environ), send)
         else:
-            await OnItsWay(self, answer, threads, scope["client"], receive, send).of(first)
+            await OnItsWay(self, answer, threads, scope["client"], receive, send).read_answer(first)
 
     async def _ask(
         self, environ: dict[str, Any], receive: Any, threads: Threads
@@ -81,7 +81,7 @@ class Front:
             begin = partial(self._begin, with_body(environ, body), threads)
             if shared is None:
                 return await begin()
-            answer, first = await shared.of(environ["REQUEST_METHOD"], begin)
+            answer, first = await shared.answer(environ["REQUEST_METHOD"], begin)
             return answer.named(name_of(environ)), first
         except Refused:
             raise
@@ -126,7 +126,7 @@ class OnItsWay:
         self.front, self.answer, self.threads = front, answer, threads
         self.client, self.receive, self.send = client, receive, send
 
-    async def of(self, first: bytes) -> None:
+    async def read_answer(self, first: bytes) -> None:
         try:
             await self._whole(first)
         except (TimeoutError, MemoryError):

@@ -35,7 +35,7 @@ class Refused(Exception):
     kind = ""
     field = ""
 
-    def said(self) -> str:
+    def text(self) -> str:
         raise NotImplementedError
 
 
@@ -45,7 +45,7 @@ class LargeBody(Refused):
     def __init__(self, most: int, *, stranger: bool = False) -> None:
         self.most, self.stranger = most, stranger
 
-    def said(self) -> str:
+    def text(self) -> str:
         if self.stranger:
             return gettext(
                 "Without a log-in or an API key at most %(bytes)s bytes can be sent at once. "
@@ -62,7 +62,7 @@ class SlowBody(Refused):
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
 
-    def said(self) -> str:
+    def text(self) -> str:
         return gettext(
             "The request had not arrived completely after %(seconds)s seconds, or other "
             "requests needed its place. Nothing was changed. Try again, with less at once "
@@ -74,7 +74,7 @@ class Busy(Refused):
     status = HTTPStatus.SERVICE_UNAVAILABLE
     retry_after = 2
 
-    def said(self) -> str:
+    def text(self) -> str:
         return gettext("Too many requests are waiting. Nothing was changed. Try again in a moment.")
 
 
@@ -85,7 +85,7 @@ class Flooded(Refused):
     retry_after = 5
     kind = "flooded"
 
-    def said(self) -> str:
+    def text(self) -> str:
         return gettext(
             "More messages arrive than can be stored. Nothing of this call was stored. Try again "
             "in %(seconds)s seconds, and send up to 1,000 in one call to messages/bulk."
@@ -98,14 +98,14 @@ class Away(Refused):
     status = HTTPStatus.SERVICE_UNAVAILABLE
     retry_after = 2
 
-    def said(self) -> str:
+    def text(self) -> str:
         return str(problems.away().detail)
 
 
 class NoText(Refused):
     status = HTTPStatus.BAD_REQUEST
 
-    def said(self) -> str:
+    def text(self) -> str:
         return gettext(
             "The header Content-Type names a charset that cannot be read here. Send UTF-8."
         )
@@ -117,7 +117,7 @@ class LongHeader(Refused):
     def __init__(self, name: str) -> None:
         self.field = name
 
-    def said(self) -> str:
+    def text(self) -> str:
         return gettext(
             "The header %(name)s is longer than %(letters)s characters. Send a shorter one."
         ) % {"name": self.field, "letters": f"{LONGEST_HEADER:,}"}
@@ -132,7 +132,7 @@ class TwoKeys(Refused):
     status = HTTPStatus.BAD_REQUEST
     field = "Idempotency-Key"
 
-    def said(self) -> str:
+    def text(self) -> str:
         return gettext("The header Idempotency-Key is given twice; give it once.")
 
 
@@ -141,7 +141,7 @@ class BrokeOff(Refused):
 
     status = HTTPStatus.BAD_REQUEST
 
-    def said(self) -> str:
+    def text(self) -> str:
         return gettext(
             "The request was cut off, or its chunks do not have the lengths they declare. "
             "Nothing was changed. Send it again."
@@ -153,7 +153,7 @@ class Failed(Refused):
 
     status = HTTPStatus.INTERNAL_SERVER_ERROR
 
-    def said(self) -> str:
+    def text(self) -> str:
         return str(problems.ours().detail)
 
 
@@ -188,14 +188,14 @@ def _render(refused: Refused, request: HttpRequest) -> HttpResponse:
     if not isinstance(refused, Failed):
         _log_refusal(refused, request)
     if request.path.startswith(FOR_PROGRAMS):
-        text, after = refused.said(), refused.retry_after
+        text, after = refused.text(), refused.retry_after
         errors = {refused.field: text} if refused.field else {}
         problem = problems.Problem(
             refused.status, text, kind=refused.kind, errors=errors, retry_after=after
         )
         return problems.outside(problem)
     response = HttpResponse(
-        f"{refused.said()}\n", status=refused.status, content_type="text/plain; charset=utf-8"
+        f"{refused.text()}\n", status=refused.status, content_type="text/plain; charset=utf-8"
     )
     if refused.retry_after:
         response.headers["Retry-After"] = str(refused.retry_after)

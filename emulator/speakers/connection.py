@@ -70,7 +70,7 @@ class Connection(Speaker):
         for turn in self._turns:
             if turn.timer:
                 turn.timer.cancel()
-                self._counts.ended()
+                self._counts.end_request()
             if turn.task:
                 turn.task.cancel()
         self._turns.clear()
@@ -170,7 +170,7 @@ class Connection(Speaker):
         if turn.timer:
             # The timer knows its turn: letting go of it here leaves the collector nothing to do.
             turn.timer = None
-            self._counts.ended()
+            self._counts.end_request()
         if turn.reaction.ending is TRICKLE and self._trickles(turn):
             return
         while self._turns and self._turns[0].due:

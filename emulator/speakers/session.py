@@ -195,7 +195,7 @@ class Session(Speaker):
 
     def _come_due(self, stream: Stream) -> None:
         stream.timer = None
-        self._counts.ended()
+        self._counts.end_request()
         self._due.append(stream)
         self._go_on()
 
@@ -256,6 +256,6 @@ class Session(Speaker):
     def _drop(self, stream: Stream) -> None:
         if stream.timer:
             stream.timer.cancel()
-            self._counts.ended()
+            self._counts.end_request()
         if stream.task:
             stream.task.cancel()

@@ -25,7 +25,7 @@ class Counts:
         if self.in_flight > self.peak_in_flight:
             self.peak_in_flight = self.in_flight
 
-    def ended(self) -> None:
+    def end_request(self) -> None:
         self.in_flight -= 1
 
     def reset(self) -> None:

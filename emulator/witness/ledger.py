@@ -75,4 +75,4 @@ def _push_of(
     """None: no phone takes it."""
     if not settings.phones or not message.is_for_a_device:
         return None
-    return Push.of(message, at=at, group=group)
+    return Push.from_message(message, at=at, group=group)

@@ -38,7 +38,7 @@ class Push(NamedTuple):
     group: Group | None = None  # whose figures it changes
 
     @classmethod
-    def of(cls, message: Message, *, at: float, group: Group | None) -> Push:
+    def from_message(cls, message: Message, *, at: float, group: Group | None) -> Push:
         document = message.document
         android, apns = document.get("android", {}), document.get("apns", {})
         web, headers = document.get("webpush", {}), apns.get("headers", {})

@@ -49,7 +49,7 @@ class ApiKeyForm(ModelForm):
 @admin.register(ApiKey)
 class ApiKeyPage(Page):
     form = ApiKeyForm
-    list_display = ["name", "starts_with", "may", "used", "stands"]
+    list_display = ["name", "starts_with", "may", "used", "state_label"]
     list_select_related = ["project"]
     shown_only = True
     actions_detail = ["revoke"]
@@ -126,13 +126,13 @@ class ApiKeyPage(Page):
 
     @display(description=gettext_lazy("state"))
     def state(self, obj: ApiKey) -> str:
-        return self.stands(obj)[1]
+        return self.state_label(obj)[1]
 
     @display(
         description=gettext_lazy("state"),
         label={"works": "success", "revoked": "danger", "expired": "warning"},
     )
-    def stands(self, obj: ApiKey) -> tuple[str, str]:
+    def state_label(self, obj: ApiKey) -> tuple[str, str]:
         if obj.revoked_at:
             return "revoked", _("revoked")
         if obj.expires_at and obj.expires_at <= timezone.now():

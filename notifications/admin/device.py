@@ -105,7 +105,14 @@ class DeviceForm(ModelForm):
 
 @admin.register(Device)
 class DevicePage(Page):
-    list_display = ["short_address", "person", "platform", "app_version", "seen", "stands"]
+    list_display = [
+        "short_address",
+        "person",
+        "platform",
+        "app_version",
+        "last_seen",
+        "state_label",
+    ]
     list_filter = ["platform", StateFilter]
     search_fields = ["address"]
     search_help_text = gettext_lazy("End of an address, or all of it")
@@ -134,7 +141,7 @@ class DevicePage(Page):
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         if obj is None:
             return ["project", "person", "kind", "address", "platform", "app_version"]
-        fields = ["person", "kind", "whole", "platform", "app_version", "registered", "seen"]
+        fields = ["person", "kind", "whole", "platform", "app_version", "registered", "last_seen"]
         return [*fields, "state"] if obj.active else [*fields, "retired", "state"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
@@ -164,7 +171,7 @@ class DevicePage(Page):
         return format_html('<a class="c-link" href="{}">{}</a>', page_url(obj.contact), obj.contact)
 
     @display(description=gettext_lazy("last seen"))
-    def seen(self, obj: Device) -> str:
+    def last_seen(self, obj: Device) -> str:
         return (
             in_zone(obj.seen_at, obj.project.timezone) if obj.seen_at else _("not since its import")
         )
@@ -183,7 +190,7 @@ class DevicePage(Page):
         return _("Active") if obj.active else _("Retired: %(why)s") % {"why": why(obj)}
 
     @display(description=gettext_lazy("state"), label={"active": "success", "retired": ""})
-    def stands(self, obj: Device) -> tuple[str, str]:
+    def state_label(self, obj: Device) -> tuple[str, str]:
         return ("active", _("Active")) if obj.active else ("retired", _("Retired"))
 
     @action(

@@ -93,7 +93,7 @@ class HealthDialog(Dialog):
         return {name: [old, new] for name, old, new in pairs if old != new}
 
     @property
-    def said(self) -> str:
+    def in_words(self) -> str:
         if self.level is None:
             return _("No health address is asked.")
         text = _(

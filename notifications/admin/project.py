@@ -60,11 +60,11 @@ class ProjectPage(Page):
         (gettext_lazy("Images"), {"fields": ["image_hosts"]}),
         (gettext_lazy("Links"), {"fields": ["own_hosts"]}),
         (gettext_lazy("Inbox tokens"), {"fields": ["allowed_origins", "inbox_secret"]}),
-        (gettext_lazy("Retention"), {"fields": ["kept"]}),
+        (gettext_lazy("Retention"), {"fields": ["retention_link"]}),
     ]
     readonly_fields = [
         "credentials", "sends_to", "health_address", "left_out_now", "told_where", "figures",
-        "inbox_secret", "kept",
+        "inbox_secret", "retention_link",
     ]  # fmt: skip
     prepopulated_fields = {"slug": ["name"]}
     actions_detail = [
@@ -173,7 +173,7 @@ class ProjectPage(Page):
         return receipts.receipts_html(obj)
 
     @display(description=gettext_lazy("kept"))
-    def kept(self, obj: Project) -> SafeString:
+    def retention_link(self, obj: Project) -> SafeString:
         where, label = reverse("admin:retention", args=[obj.pk]), _("How long data is kept")
         return format_html('<a class="c-link" href="{}">{}</a>', where, label)
 
@@ -264,7 +264,7 @@ class ProjectPage(Page):
     def ask_health(self, request: HttpRequest, form: HealthDialog, object_id: str) -> HttpResponse:
         if changes := form.save():
             self.record(request, "changed", form.project, changes=changes)
-        return close_dialog(request, form.said, to=page_url(form.project))
+        return close_dialog(request, form.in_words, to=page_url(form.project))
 
     # --- FCM's own figures -----------------------------------------------------------------------
 

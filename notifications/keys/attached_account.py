@@ -29,7 +29,7 @@ class AttachedAccount(credentials.Credentials):
         self._scope = scope
 
     @classmethod
-    def found(cls, scope: str) -> AttachedAccount | None:
+    def detect(cls, scope: str) -> AttachedAccount | None:
         try:
             return cls(_ask(f"{ACCOUNT}/email").strip(), scope)
         except exceptions.GoogleAuthError:

@@ -152,7 +152,7 @@ class MachineKey(Minter):
         except exceptions.GoogleAuthError as error:
             # If the named file cannot be used, using another account would be a surprise.
             named = "GOOGLE_APPLICATION_CREDENTIALS" in os.environ
-            attached = None if named else AttachedAccount.found(self._scope)
+            attached = None if named else AttachedAccount.detect(self._scope)
             if attached is None:
                 raise BadCredentials(NONE_HERE + str(error)[:200]) from error
             return attached

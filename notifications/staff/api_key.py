@@ -111,7 +111,7 @@ class ApiKey(OfProject):
         return row, key
 
     @classmethod
-    def of(cls, key: str, *, now: datetime) -> ApiKey | None:
+    def find_valid(cls, key: str, *, now: datetime) -> ApiKey | None:
         """Return the key's row if the key is valid now, else None."""
         row = cls.objects.select_related("project").filter(prefix=key[:PREFIX_LENGTH]).first()
         if row is None or not secrets.compare_digest(row.digest, digest_of(key)):

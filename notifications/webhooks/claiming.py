@@ -133,7 +133,7 @@ def settle(tried: Sequence[Tried], *, now: datetime) -> None:
 def _write(one: Tried, now: datetime) -> None:
     call, answer = one.call, one.answer
     state, next_at = Call.State.ACCEPTED, now
-    if not answer.taken:
+    if not answer.accepted:
         off = call.is_test and call.endpoint.disabled_at is not None  # nobody tries it again
         over = now >= call.gives_up_at or answer.gone or off
         state = Call.State.FAILED if over else Call.State.WAITING
@@ -163,7 +163,7 @@ def _update_endpoint(endpoint: Endpoint, tried: list[Tried], now: datetime) -> N
 
     A test counts only if it is accepted: a person looks at a failed one.
     """
-    if any(try_.answer.taken for try_ in tried):
+    if any(try_.answer.accepted for try_ in tried):
         _mark_well(endpoint, now)
         return
     answers = [try_.answer for try_ in tried if not try_.call.is_test]

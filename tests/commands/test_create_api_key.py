@@ -46,7 +46,7 @@ def test_the_key_is_kept_nowhere(shop: Project) -> None:
 
 def test_it_may_do_only_what_it_was_given(shop: Project) -> None:
     key, _ = create("crm", "--project", "shop", "--scope", "contacts", "--scope", "launch")
-    row = ApiKey.of(key, now=timezone.now())
+    row = ApiKey.find_valid(key, now=timezone.now())
     assert row is not None
     assert row.scopes == ["contacts", "launch"]
 

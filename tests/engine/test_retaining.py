@@ -61,7 +61,7 @@ def test_events_older_than_the_days_of_their_project_are_removed() -> None:
 
 def test_a_month_that_every_project_may_lose_is_dropped_whole() -> None:
     ada, bob = (make_contact(make_project()) for _ in range(2))
-    old = Month.of(NOW - timedelta(days=100))
+    old = Month.of_moment(NOW - timedelta(days=100))
     for person in (ada, bob):
         keep(person.project, "events", 30)
         happened(person, 1, 100)
@@ -72,7 +72,7 @@ def test_a_month_that_every_project_may_lose_is_dropped_whole() -> None:
     keep(bob.project, "events", 60)
     tasks.tidy()
     assert old not in partitions.there()
-    assert Month.of(NOW) in partitions.there()
+    assert Month.of_moment(NOW) in partitions.there()
     assert left(bob) == [1]
 
 
@@ -82,7 +82,7 @@ def test_a_project_that_keeps_events_for_ever_but_has_none_holds_no_month_back()
     keep(ada.project, "events", 30)
     happened(ada, 100)
     tasks.tidy()
-    assert Month.of(NOW - timedelta(days=100)) not in partitions.there()
+    assert Month.of_moment(NOW - timedelta(days=100)) not in partitions.there()
 
 
 def test_events_are_kept_400_days_by_default() -> None:
@@ -111,7 +111,7 @@ def left_all(person: Contact) -> list[datetime]:
 
 def test_a_pass_creates_the_partitions_of_this_month_and_the_next() -> None:
     tasks.tidy()
-    assert {Month.of(NOW), Month.of(NOW).following} <= set(partitions.there())
+    assert {Month.of_moment(NOW), Month.of_moment(NOW).following} <= set(partitions.there())
 
 
 def test_rows_to_be_removed_are_counted_before_their_removal() -> None:

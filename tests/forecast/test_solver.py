@@ -109,7 +109,7 @@ def test_nobody_is_rung_outside_their_window(
         kind, at = kind_of(everybody, person), plan.departure(person)
         if at is None:
             continue
-        hour = by.local_time.of(kind.zone, kind.best_hour) if by.local_time else by.start
+        hour = by.local_time.due_for(kind.zone, kind.best_hour) if by.local_time else by.start
         assert hour is not None and not kind.out
         assert max(by.start, hour) <= at < hour + by.ttl
         if isinstance(by.quiet, QuietHours):
@@ -148,7 +148,7 @@ def test_nobody_is_skipped_without_a_cause(
             assert by.local_time.knows(kind.zone) == (reason == Skip.LOCAL_TIME)
             assert (
                 not by.local_time.knows(kind.zone)
-                or by.local_time.of(kind.zone, kind.best_hour) is None
+                or by.local_time.due_for(kind.zone, kind.best_hour) is None
             )
         assert not kind.out or reason == kind.out
 

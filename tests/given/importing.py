@@ -65,4 +65,4 @@ def bring_in(
 
 def reasons(one: Import) -> dict[int, tuple[str, str]]:
     """Column and reason of each refused row, by line."""
-    return {each.line: (each.column, each.said) for each in one.refusals.all()}
+    return {each.line: (each.column, each.in_words) for each in one.refusals.all()}

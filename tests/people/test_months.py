@@ -19,10 +19,10 @@ A_DAY = timedelta(days=1)
 
 @given(MOMENTS)
 def test_each_moment_lies_in_one_month_and_in_none_beside_it(moment: datetime) -> None:
-    month = Month.of(moment)
+    month = Month.of_moment(moment)
     assert month.begins <= moment < month.ends
     assert month.ends == month.following.begins
-    assert Month.of(month.begins - timedelta(microseconds=1)).following == month
+    assert Month.of_moment(month.begins - timedelta(microseconds=1)).following == month
     assert from_text(str(month)) == month
 
 
@@ -37,7 +37,7 @@ def test_the_months_of_many_moments_hold_each_of_them_once(moments: list[datetim
 def test_the_months_from_one_to_another_follow_each_other_without_a_gap(
     moment: datetime, days: int
 ) -> None:
-    first, last = Month.of(moment), Month.of(moment + timedelta(days=days))
+    first, last = Month.of_moment(moment), Month.of_moment(moment + timedelta(days=days))
     months = list(through(first, last))
     assert (months[0], months[-1]) == (first, last)
     assert all(a.ends == b.begins for a, b in itertools.pairwise(months))
@@ -49,7 +49,7 @@ def test_a_month_is_dropped_only_when_each_of_its_moments_has_had_its_days(
 ) -> None:
     end = before(days, now=now)
     assert end is not None
-    if wholly_before([Month.of(moment)], end):
+    if wholly_before([Month.of_moment(moment)], end):
         assert now - moment > timedelta(days=days)
 
 

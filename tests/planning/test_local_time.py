@@ -38,7 +38,7 @@ def at_nine(wall: datetime, begins: datetime | None = None, passed: str = NEXT_D
 
 @given(WALLS, st.sampled_from(ZONES))
 def test_every_clock_shows_that_time_or_the_end_of_a_gap(wall: datetime, zone: str) -> None:
-    at = at_nine(wall).of(zone)
+    at = at_nine(wall).due_for(zone)
     assert at is not None
     late = clock(at, zone) - wall
     assert timedelta() <= late <= timedelta(days=1), "a gap; Samoa left out a whole day"
@@ -49,7 +49,7 @@ def test_every_clock_shows_that_time_or_the_end_of_a_gap(wall: datetime, zone: s
 
 @given(WALLS, st.sampled_from(ZONES))
 def test_no_zone_is_before_the_first_or_after_the_last(wall: datetime, zone: str) -> None:
-    at = at_nine(wall).of(zone)
+    at = at_nine(wall).due_for(zone)
     assert at is not None
     assert local_time.first(wall) <= at <= local_time.last(wall) + timedelta(days=1)
     if clock(at, zone) == wall:
@@ -67,7 +67,7 @@ def test_a_launch_after_some_zones_have_passed_is_early_for_nobody(
 ) -> None:
     begins = local_time.first(wall) + timedelta(minutes=minutes)
     by = at_nine(wall, begins, passed)
-    at = by.of(zone)
+    at = by.due_for(zone)
     due = local_time.instant(wall, zone)
     if due + QUARTER >= begins:
         assert at == due, "it has not passed there"
@@ -88,7 +88,7 @@ def test_by_best_hours_it_is_that_hour_of_the_day_or_without_one_the_time_of_the
 ) -> None:
     earliest, latest = local_time.span(wall, best_hour=True)
     by = by_best_hours(wall, local_time.first(earliest))
-    at = by.of(zone, hour)
+    at = by.due_for(zone, hour)
     assert at is not None and local_time.first(earliest) <= at
     meant = wall if hour is None else datetime(wall.year, wall.month, wall.day, hour)  # noqa: DTZ001
     assert earliest <= meant <= latest and meant.date() == wall.date()
@@ -110,7 +110,7 @@ def test_a_launch_after_some_hours_have_passed_is_early_for_nobody(
     earliest, _latest = local_time.span(wall, best_hour=True)
     begins = local_time.first(earliest) + timedelta(minutes=minutes)
     by = by_best_hours(wall, begins, passed)
-    at, due = by.of(zone, hour), local_time.instant(by.time_of(hour), zone)
+    at, due = by.due_for(zone, hour), local_time.instant(by.time_of(hour), zone)
     assert by.has_passed(zone, hour) == (due + QUARTER < begins)
     if not by.has_passed(zone, hour):
         assert at == due
@@ -125,7 +125,7 @@ def test_a_launch_after_some_hours_have_passed_is_early_for_nobody(
 @given(WALLS, HOURS)
 def test_who_has_no_clock_of_their_own_has_no_hour_by_it(wall: datetime, hour: int | None) -> None:
     by = by_best_hours(wall, local_time.first(wall))
-    assert by.of("Mars/Base", hour) == by.of("", hour) == by.of("UTC")
+    assert by.due_for("Mars/Base", hour) == by.due_for("", hour) == by.due_for("UTC")
 
 
 @pytest.mark.parametrize(
@@ -141,21 +141,23 @@ def test_who_has_no_clock_of_their_own_has_no_hour_by_it(wall: datetime, hour: i
 )
 def test_a_time_is_told_by_the_calendar_of_each_place(zone: str, wall: str, utc: str) -> None:
     by = at_nine(datetime.fromisoformat(wall))
-    assert by.of(zone) == datetime.fromisoformat(utc).replace(tzinfo=UTC)
+    assert by.due_for(zone) == datetime.fromisoformat(utc).replace(tzinfo=UTC)
 
 
 def test_a_reader_whose_zone_nobody_knows_goes_by_the_one_that_stands_in() -> None:
     by = at_nine(NINE)
-    assert by.knows("") and by.of("") == by.of("Mars/Base") == datetime(2026, 12, 1, 9, tzinfo=UTC)
+    assert by.knows("") and by.due_for("") == by.due_for("Mars/Base") == datetime(
+        2026, 12, 1, 9, tzinfo=UTC
+    )
     nobody = LocalTime(NINE, by.begins, "", NEXT_DAY, QUARTER)
-    assert not nobody.knows("") and nobody.of("") is None
-    assert nobody.of("Asia/Seoul") is not None
+    assert not nobody.knows("") and nobody.due_for("") is None
+    assert nobody.due_for("Asia/Seoul") is not None
 
 
 def test_east_of_the_date_line_the_next_day_may_be_over_too() -> None:
     """Launched when only the last zones are left: in the first ones it is past nine again."""
     begins = datetime(2026, 12, 1, 20, 59, tzinfo=UTC)
-    at = at_nine(NINE, begins).of("Pacific/Kiritimati")
+    at = at_nine(NINE, begins).due_for("Pacific/Kiritimati")
     assert at == datetime(2026, 12, 2, 19, tzinfo=UTC)
 
 

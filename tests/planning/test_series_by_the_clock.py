@@ -99,8 +99,12 @@ def test_launched_while_it_is_that_time_somewhere_it_begins_at_once_for_the_othe
     run = launch(daily(project, nine), now := nine - 5 * HOUR)
     assert (run.state, run.scheduled_at) == ("preparing", now)
     assert run.local_time is not None
-    assert run.local_time.of("Asia/Seoul") is None, "there it is past nine: the next one is theirs"
-    berlin, new_york = (run.local_time.of(zone) for zone in ("Europe/Berlin", "America/New_York"))
+    assert run.local_time.due_for("Asia/Seoul") is None, (
+        "there it is past nine: the next one is theirs"
+    )
+    berlin, new_york = (
+        run.local_time.due_for(zone) for zone in ("Europe/Berlin", "America/New_York")
+    )
     assert berlin == nine
     assert new_york is not None and new_york.astimezone(ZoneInfo("America/New_York")).hour == 9
 
@@ -200,7 +204,7 @@ def test_whoever_it_is_gets_it_at_that_time_once_a_day_from_then_on(
     for one in islice(moved_occurrences.after(campaign, launched, None), 5):
         by = local.launched_at(campaign, one.due, max(one.begins, launched))
         assert by is not None
-        found.append(by.of(zone))
+        found.append(by.due_for(zone))
     got = [at for at in found if at is not None]
     assert len(got) >= 4 and None not in found[1:], "for the first alone it may be too late"
     days = [at.astimezone(ZoneInfo(zone)) for at in got]
@@ -237,7 +241,7 @@ def test_the_planner_has_people_at_their_own_time_of_each_day(
     there, now = firebase_projects.for_project(project), timezone.now()
     found = planned_runs.compute_planned(there, now, begin_of(nine) + 3 * DAY, now).runs
     times = [one.asks.rules.local_time for one in found if one.asks]
-    seoul = [by.of("Asia/Seoul") for by in times if by]
+    seoul = [by.due_for("Asia/Seoul") for by in times if by]
     assert [at.astimezone(ZoneInfo("Asia/Seoul")).hour for at in seoul if at] == [9, 9, 9]
     assert len({*seoul}) == 3
     ends = [one.ends_at for one in found]

@@ -83,7 +83,7 @@ def test_of_a_worker_that_died_another_goes_on_and_nobody_is_counted_twice(
         tasks.check_texts(check.pk)  # it is the dead one's still
         lapse(check)
     check.refresh_from_db()
-    assert 0 < check.seen < PEOPLE and 0 < check.percent < 100
+    assert 0 < check.devices_read < PEOPLE and 0 < check.percent < 100
     assert model.unfinished() == [check.pk]
     tasks.check_texts(check.pk)
     whole(check)

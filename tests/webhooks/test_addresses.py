@@ -202,7 +202,7 @@ def test_a_webhook_reaches_ones_own_machine_without_tls(settings: LazySettings) 
         Thread(target=server.handle_request, daemon=True).start()
         port = server.server_port
         answer = https_post.post(f"http://127.0.0.1:{port}/hooks?of=us", b"{}", {"webhook-id": "x"})
-    assert (answer.status, answer.taken) == (204, True), answer
+    assert (answer.status, answer.accepted) == (204, True), answer
     assert heard == [("/hooks?of=us", f"127.0.0.1:{port}")]
 
 
@@ -246,7 +246,7 @@ def test_what_became_private_since_it_was_saved_is_not_called(
 def test_a_redirect_is_an_answer_and_not_followed(receiver: Receiver) -> None:
     receiver.status, receiver.headers = 302, {"Location": receiver.url}
     answer = https_post.post(receiver.url, b"{}", {"webhook-id": "x"})
-    assert (answer.status, answer.taken, len(receiver.heard)) == (302, False, 1)
+    assert (answer.status, answer.accepted, len(receiver.heard)) == (302, False, 1)
 
 
 def test_of_an_endless_answer_the_beginning_is_read(receiver: Receiver) -> None:

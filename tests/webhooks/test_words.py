@@ -87,7 +87,7 @@ def test_an_e_mail_goes_to_all_in_their_language(settings: LazySettings) -> None
     settings.EMAIL_IS_SET = True
     endpoint = to("email", "ada@example.com, bob@example.com", language="ko")
     (call,) = calls_of(endpoint, (EventType.RUN_FINISHED, RUN))
-    assert composing.prepare_send(call, now=timezone.now())().taken
+    assert composing.prepare_send(call, now=timezone.now())().accepted
     (sent,) = mail.outbox
     assert sent.to == ["ada@example.com", "bob@example.com"]
     assert "\n" not in sent.subject and "Shop" in sent.subject

@@ -31,7 +31,7 @@ class Axis:
     top: float
 
     @classmethod
-    def of(cls, counts: Sequence[float]) -> Axis:
+    def for_counts(cls, counts: Sequence[float]) -> Axis:
         top = nice_top(max(2, *counts))
         return cls(top + top % 2 if top < 10 else top)  # half of it must be whole, too
 

@@ -91,7 +91,7 @@ def days_of(project: Project, now: datetime) -> Days:
         before = []
     usual = median(day.accepted for day in before) if before else None
     days_shown = days[-DAYS_SHOWN:]
-    axis = Axis.of([day.all for day in days_shown] + [usual or 0])
+    axis = Axis.for_counts([day.all for day in days_shown] + [usual or 0])
     failed = share(sum(day.failed for day in before), sum(day.all for day in before))
     return Days(
         today=today,

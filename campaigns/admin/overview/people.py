@@ -94,7 +94,7 @@ def _chart(
     first, last = min(by_day), max(by_day)
     days_shown = [first + timedelta(days=at) for at in range((last - first).days + 1)]
     counts = [by_day[day].count if day in by_day else None for day in days_shown]
-    axis = Axis.of([count or 0 for count in counts])
+    axis = Axis.for_counts([count or 0 for count in counts])
     columns = charts.stacks([[count or 0] for count in counts], axis)
     return Chart(
         name=figure_name.replace("_", "-"),

@@ -155,8 +155,8 @@ class ListById(RowView[Audience]):
     def find(self, model: Any, pk: int, *, locked: bool = False) -> Any:
         return _find_list(self, pk, locked=locked)
 
-    def shown(self, row: Audience) -> Any:
-        return {**super().shown(row), "people": _people(row)}
+    def to_json(self, row: Audience) -> Any:
+        return {**super().to_json(row), "people": _people(row)}
 
 
 class ListMembers(ApiView):

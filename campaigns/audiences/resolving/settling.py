@@ -26,8 +26,8 @@ def rules_for_sql(
     """Rules ready for SQL.
 
     `singly`: few of many people are checked. `whole`: all people are checked at once. Raises
-    ValidationError as `rules_at_launch` does, for too many runs, and for a rule that looks further back
-    than events are kept.
+    ValidationError as `rules_at_launch` does, for too many runs, and for a rule that looks further
+    back than events are kept.
     """
     rules = rules_at_launch(project_id, tree)
     if event.FIELD in _fields(rules):

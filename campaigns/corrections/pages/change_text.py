@@ -174,7 +174,7 @@ class ChangeTextDialog(RunDialog):
     # --- Write, then review ----------------------------------------------------------------------
 
     @property
-    def seen(self) -> int:
+    def seen_revision(self) -> int:
         """The revision that the user has edited."""
         return row_id(self.data.get("revision")) or self.run.revision
 
@@ -193,7 +193,7 @@ class ChangeTextDialog(RunDialog):
         return changed or {MAIN: {"locales": {}}}
 
     def clean(self) -> dict[str, Any]:
-        if self.errors or not self.possible or self.seen != self.run.revision:
+        if self.errors or not self.possible or self.seen_revision != self.run.revision:
             return self.cleaned_data
         checked = {number: self._rewrite(number, texts) for number, texts in self.texts.items()}
         self.contents = {number: content for number, content in checked.items() if content}
@@ -220,7 +220,9 @@ class ChangeTextDialog(RunDialog):
     @cached_property
     def mark(self) -> str:
         """A fingerprint of the reviewed content: after further edits there is another review."""
-        return hashlib.sha256(exact.dumps([self.seen, [*self.contents.items()]])).hexdigest()
+        return hashlib.sha256(
+            exact.dumps([self.seen_revision, [*self.contents.items()]])
+        ).hexdigest()
 
     @property
     def looks(self) -> bool:
@@ -239,7 +241,9 @@ class ChangeTextDialog(RunDialog):
                 problem = (refusal.params or {}).get("problem")
                 path = (problem.locale, problem.field) if isinstance(problem, Problem) else None
                 name = _name((variant, *(path or ("", field))))
-                words = problem.said if isinstance(problem, Problem) else refusal.messages[0]
+                words = (
+                    problem.with_position if isinstance(problem, Problem) else refusal.messages[0]
+                )
                 known = name in self.fields
                 prefix = f"{in_words(variant)} · " if len(self.now) > 1 else ""
                 above = prefix + _at(path, field, words)
@@ -248,10 +252,10 @@ class ChangeTextDialog(RunDialog):
     # --- The action's arguments, and the template context ----------------------------------------
 
     @property
-    def asked(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
         next_times = bool(self.cleaned_data.get("next_times"))
         new = NewText(
-            self.seen,
+            self.seen_revision,
             self.texts.get(MAIN, {}),
             others={number: texts for number, texts in self.texts.items() if number != MAIN},
             accept_skips=True,  # the review has shown them
@@ -264,7 +268,12 @@ class ChangeTextDialog(RunDialog):
         if self.problem:
             return {"problem": self.problem}
         splits = len(self.now) > 1
-        context = {"run": self.run, "seen": self.seen, "splits": splits, **_count_reached(self.run)}
+        context = {
+            "run": self.run,
+            "seen": self.seen_revision,
+            "splits": splits,
+            **_count_reached(self.run),
+        }
         if not self.contents:
             return context
         looks = [self._look(number, content) for number, content in self.contents.items()]

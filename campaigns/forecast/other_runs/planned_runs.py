@@ -196,7 +196,7 @@ class _RequestFinder:
         return Planned(run.campaign, run, self._now, request)
 
     def _request_of(self, run: Run, at: datetime, *, rest: int | None = None) -> RunRequest | None:
-        size = self._sizes.of(run, run.rules, at, rest=rest)
+        size = self._sizes.size_of(run, run.rules, at, rest=rest)
         if size is None:
             return None
         begun = rest is not None
@@ -247,7 +247,7 @@ def of_campaign(
     """Return what the campaign would ask for if it were launched for `at`; None: for its own time.
     The result is None if nobody can count its people."""
     local_time, begins = None, at or campaign.starts_at(now)
-    size = Sizes([campaign.pk]).of(campaign, campaign.audience.effective_rules, begins)
+    size = Sizes([campaign.pk]).size_of(campaign, campaign.audience.effective_rules, begins)
     if size is None:
         return None
     if at is None:

@@ -27,7 +27,7 @@ def moved(run: Run, to: datetime, now: datetime, *, one: datetime | None = None)
     """Compute the effect of moving a run to `to`. `one`: move the occurrence of its series that is
     due then, not the run. None if nobody can count its people in time."""
     firebase_project = firebase_projects.for_project(run.project)
-    size = Sizes([run.campaign.pk]).of(run, run.rules, to)
+    size = Sizes([run.campaign.pk]).size_of(run, run.rules, to)
     if size is None:
         return None
     request = asks_for(run, size, to, run.local_time, there=firebase_project)

@@ -51,7 +51,7 @@ class Sizes:
         self._known: dict[str, Counted | None] = {}
         self._known_skips: dict[str, tuple[int, bool] | None] = {}
 
-    def of(
+    def size_of(
         self, sent: Any, rules: dict[str, Any], at: datetime, *, rest: int | None = None
     ) -> Size | None:
         """Return the size of a campaign or run, `sent`, that starts at this time. `rest`: how many

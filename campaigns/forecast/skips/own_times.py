@@ -37,18 +37,18 @@ def causes(by: LocalTime | None, texts: Iterable[int]) -> Iterator[Cause]:
 def _time_has_passed(by: LocalTime, zones: list[str], unknown: Sql) -> Sql | None:
     """Return SQL that selects contacts `c` whose local time has passed, or None if there is
     none."""
-    late = [zone for zone in zones if by.of(zone) is None]
+    late = [zone for zone in zones if by.due_for(zone) is None]
     never = Sql("c.timezone = ANY(%s::text[])", [late])
     if by.best_hour:
         late = [
             f"{zone} {'' if hour is None else hour}"
             for zone in zones
             for hour in (None, *range(24))
-            if by.of(zone, hour) is None
+            if by.due_for(zone, hour) is None
         ]
         theirs = f"concat(c.timezone, ' ', {best_hour.hour_of('c.id')})"
         never = Sql(f"{theirs} = ANY(%s::text[])", [late])
-    if by.otherwise and by.of(None) is None:
+    if by.otherwise and by.due_for(None) is None:
         never = Sql(f"({never.sql} OR {unknown.sql})", [*never.params, *unknown.params])
     return never if late else None
 

@@ -43,7 +43,7 @@ class Step:
     variable: str = ""
 
     @property
-    def said(self) -> str:
+    def number(self) -> str:
         number = f"{self.count:,}" if self.is_sum or self.count < 0 else f"−{self.count:,}"
         number = f"+{-self.count:,}" if self.count < 0 else number
         return number if self.exact else _("about %(number)s") % {"number": number}

@@ -52,13 +52,13 @@ def never(rules: Rules, kind: PersonKind) -> str:
         return ""
     if not local.knows(kind.zone):
         return Skip.NO_ZONE
-    return "" if local.of(kind.zone, kind.best_hour) else Skip.LOCAL_TIME
+    return "" if local.due_for(kind.zone, kind.best_hour) else Skip.LOCAL_TIME
 
 
 def _own_hour(rules: Rules, kind: PersonKind) -> datetime | None:
     if rules.local_time is None:
         return None
-    return kind.wakes_at or rules.local_time.of(kind.zone, kind.best_hour)
+    return kind.wakes_at or rules.local_time.due_for(kind.zone, kind.best_hour)
 
 
 def _waits_until(rules: Rules, kind: PersonKind, hour: datetime) -> datetime | None:

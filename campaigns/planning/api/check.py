@@ -191,7 +191,7 @@ def _reach_json(report: LaunchReport) -> dict[str, Any]:
     reach = report.reach
     return {
         "audience": report.campaign.audience_id,
-        "rules": report.said,
+        "rules": report.audience_in_words,
         "people": reach.people if reach else None,
         "unreachable": reach.unreachable_people if reach else None,
         "devices": reach.devices if reach else None,

@@ -60,7 +60,7 @@ class Step:
         return str(TITLES[self.name][1])
 
     @property
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         """Complete and seen: “now” is complete before anybody has read the question."""
         return not self.missing and not self.wrong and (self.launched or self.passed)
 

@@ -82,7 +82,7 @@ class Cron:
             if instant > moment:
                 yield instant
 
-    def meant(self, shown: datetime) -> datetime:
+    def intended_time(self, shown: datetime) -> datetime:
         """Return its time on that day, even if a clock change makes the clocks show another."""
         before = next(CronSim(self.expression, shown + A_SECOND, reverse=True), shown)
         return before if before.date() == shown.date() else shown

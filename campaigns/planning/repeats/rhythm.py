@@ -51,7 +51,7 @@ class Rhythm:
             if instant > moment:
                 yield instant
 
-    def meant(self, shown: datetime) -> datetime:
+    def intended_time(self, shown: datetime) -> datetime:
         """Return its time on that day, even if a clock change makes the clocks show another."""
         return datetime.combine(shown.date(), self._wall.time())
 

@@ -41,7 +41,7 @@ class RunDialog(Dialog):
         return Run.objects.select_related("campaign", "project").get(pk=self.object_id or 0)
 
     @property
-    def asked(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
         return {}
 
     @property
@@ -66,7 +66,7 @@ class RateDialog(RunDialog):
         self.fields["rate"].initial = self.run.rate_per_second
 
     @property
-    def asked(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
         return {"rate_per_second": self.cleaned_data["rate"]}
 
     def context(self) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class GoOnDialog(RunDialog):
         return _("%(variant)s: opened by %(share)s %% of its %(people)s people") % words
 
     @property
-    def asked(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
         return {"variant": self.cleaned_data.get("variant")}
 
 

@@ -82,7 +82,7 @@ class RestDialog(RunDialog):
             del self.fields["unknown"]
 
     @cached_property
-    def found(self) -> tuple[int, int] | None:
+    def missed(self) -> tuple[int, int] | None:
         return outcomes.count(self.run.pk, outcomes.MISSED) if self.left else None
 
     @cached_property
@@ -126,7 +126,7 @@ class RestDialog(RunDialog):
             return _("None of them can be reached now.")
         if self.cleaned_data.get("unknown"):
             return ""
-        none_known = self.found is not None and self.found[0] == self.found[1]
+        none_known = self.missed is not None and self.missed[0] == self.missed[1]
         none_surely = self.reachable is not None and self.reachable.people == self.reachable.unsure
         if none_known or none_surely:
             return _("Without the unknown outcomes nobody would get it.")
@@ -143,7 +143,7 @@ class RestDialog(RunDialog):
         return ""
 
     def context(self) -> dict[str, Any]:
-        counted, run = self.found, self.run
+        counted, run = self.missed, self.run
         devices = (run.planned or 0) - run.accepted
         counts = (
             {"rest": counted[0], "unknown": counted[1], "sure": counted[0] - counted[1]}

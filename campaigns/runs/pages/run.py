@@ -76,7 +76,15 @@ DUPLICATE = gettext_lazy("Duplicate as a new campaign")
 
 @admin.register(Run)
 class RunPage(FromRuns, Corrects, ReadOnlyPage):
-    list_display = ["name", "stands", "progress", "accepted_of", "not_accepted", "started", "by"]
+    list_display = [
+        "name",
+        "state_label",
+        "progress",
+        "accepted_of",
+        "not_accepted",
+        "started",
+        "by",
+    ]
     list_filter = ["state"]
     list_select_related = ["campaign", "project"]
     search_fields = ["campaign__name"]
@@ -125,7 +133,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
         return f"{obj.pk} · {obj.campaign}"
 
     @display(description=gettext_lazy("state"), label=STATE_COLOURS)
-    def stands(self, obj: Run) -> tuple[str, str]:
+    def state_label(self, obj: Run) -> tuple[str, str]:
         return obj.state, str(Run.State(obj.state).label)
 
     @display(description=gettext_lazy("progress"))

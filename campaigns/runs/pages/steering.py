@@ -35,7 +35,7 @@ def steered(verb: Verb, dialog: type[RunDialog] = RunDialog) -> Any:
 def _run_verb(verb: Verb, request: HttpRequest, form: RunDialog) -> HttpResponse:
     run, follows = form.run, form.follows  # read first: afterwards it may no longer follow
     try:
-        result = verb.do(run, by=actor(request), **form.asked)
+        result = verb.do(run, by=actor(request), **form.arguments)
     except Run.InvalidMove as error:
         faster = _("The run has changed in the meantime.")
         return refused(request, form, f"{error} {faster}")
@@ -45,4 +45,6 @@ def _run_verb(verb: Verb, request: HttpRequest, form: RunDialog) -> HttpResponse
         again = _("The run is being prepared. Try again in a moment.")
         return refused(request, form, again)
     enqueue_on_commit(tasks.advance, run_id=run.pk)
-    return close_dialog(request, f"{verb.told(run, result)} {follows}".rstrip(), to=page_url(run))
+    return close_dialog(
+        request, f"{verb.message(run, result)} {follows}".rstrip(), to=page_url(run)
+    )

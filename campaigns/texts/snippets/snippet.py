@@ -52,7 +52,7 @@ class Snippet(OfProject):
     def says(self) -> dict[str, Any]:
         return {"text": self.text, "locales": self.locales}
 
-    def kept(self) -> dict[str, Any]:
+    def as_stored(self) -> dict[str, Any]:
         return {**self.says(), "name": self.name}
 
     def alone(self) -> dict[str, Any]:

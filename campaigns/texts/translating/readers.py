@@ -45,7 +45,7 @@ class Readers:
     anybody: bool  # there are people, whether or not they could be counted in time
 
     @property
-    def counted(self) -> bool:
+    def has_people(self) -> bool:
         return any(reader_chain.people for reader_chain in self.chains)
 
     @property
@@ -53,7 +53,7 @@ class Readers:
         return [reader_chain for reader_chain in self.chains if reader_chain.is_missing]
 
     @property
-    def found(self) -> list[Chain]:
+    def complete(self) -> list[Chain]:
         return [reader_chain for reader_chain in self.chains if not reader_chain.is_missing]
 
 

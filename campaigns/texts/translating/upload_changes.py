@@ -104,7 +104,7 @@ def _problems(cell: Cell, unit: Unit | None, *, twice: bool) -> Iterator[str]:
         yield _("This text stands twice in the file. Keep one of the two.")
     if cell.source and not _same(cell.source, unit.source):
         yield _("The main text has changed since the file was made. Make the file anew.")
-    yield from (problem.said for problem in liquid.problems(cell.text))
+    yield from (problem.with_position for problem in liquid.problems(cell.text))
     yield from _variables_lost(unit.source, cell.text)
 
 

@@ -45,7 +45,7 @@ def _locate_in_text(problem: Problem, content: Mapping[str, Any]) -> Found:
     where = place(("locales", locale, field) if locale else (field,))
     texts = content["locales"][locale] if locale else content
     excerpt = _excerpt(texts[field], line, column) if line else None
-    return Found(field, locale, where, problem.said, line, column, excerpt)
+    return Found(field, locale, where, problem.with_position, line, column, excerpt)
 
 
 def _excerpt(source: str, line: int, column: int) -> tuple[str, str, str] | None:

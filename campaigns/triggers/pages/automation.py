@@ -61,7 +61,7 @@ class AutomationList(PlainChangeList):
 @admin.register(Automation)
 class AutomationPage(Page):
     form = AutomationForm
-    list_display = ["name", "does", "is_state", "events", "sent"]
+    list_display = ["name", "summary", "state_label", "events", "sent"]
     list_filter = ["state"]
     list_select_related = ["template", "project"]
     search_fields = ["name", "event_name"]
@@ -96,11 +96,11 @@ class AutomationPage(Page):
     # --- The list ------------------------------------------------------------------------------
 
     @display(description=gettext_lazy("what it does"))
-    def does(self, obj: Automation) -> str:
+    def summary(self, obj: Automation) -> str:
         return sentence(obj)
 
     @display(description=gettext_lazy("state"), label=COLOURS)
-    def is_state(self, obj: Automation) -> tuple[str, str]:
+    def state_label(self, obj: Automation) -> tuple[str, str]:
         return obj.state, str(obj.get_state_display())
 
     @display(description=gettext_lazy("events"))

@@ -18,7 +18,7 @@ class Shared(Generic[Said]):
         self.lasts = lasts
         self.asked: dict[str, asyncio.Future[Said]] = {}
 
-    async def of(self, method: str, ask: Callable[[], Awaitable[Said]]) -> Said:
+    async def answer(self, method: str, ask: Callable[[], Awaitable[Said]]) -> Said:
         """The answer. Nobody asks again while it is made, and for a second more if it lasts."""
         kind = "HEAD" if method == "HEAD" else "GET"  # to a probe all other methods are the same
         if kind not in self.asked:

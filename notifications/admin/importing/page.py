@@ -38,7 +38,15 @@ ENDED = (Import.State.FINISHED, Import.State.STOPPED, Import.State.FAILED)
 
 @admin.register(Import)
 class ImportPage(Page):
-    list_display = ["file", "does", "stands", "came_of_it", "refused_of", "began", "whose"]
+    list_display = [
+        "file",
+        "mode_label",
+        "state_label",
+        "result",
+        "refused_rows",
+        "began",
+        "created_by",
+    ]
     list_filter = ["state"]
     search_fields = ["name"]
     search_help_text = gettext_lazy("Name of the file")
@@ -94,19 +102,19 @@ class ImportPage(Page):
         return obj.name
 
     @display(description=gettext_lazy("mode"))
-    def does(self, obj: Import) -> str:
+    def mode_label(self, obj: Import) -> str:
         return obj.get_mode_display()
 
     @display(description=gettext_lazy("state"), label=STATE_COLOURS)
-    def stands(self, obj: Import) -> tuple[str, str]:
+    def state_label(self, obj: Import) -> tuple[str, str]:
         return obj.state, obj.get_state_display()
 
     @display(description=gettext_lazy("result"))
-    def came_of_it(self, obj: Import) -> str:
+    def result(self, obj: Import) -> str:
         return picture.in_short(obj)
 
     @display(description=gettext_lazy("refused"))
-    def refused_of(self, obj: Import) -> str:
+    def refused_rows(self, obj: Import) -> str:
         return f"{obj.refused:,}" if obj.rows else "–"
 
     @display(description=gettext_lazy("started"))
@@ -114,7 +122,7 @@ class ImportPage(Page):
         return in_zone(obj.created_at, obj.project.timezone)
 
     @display(description=gettext_lazy("by"))
-    def whose(self, obj: Import) -> str:
+    def created_by(self, obj: Import) -> str:
         return who(obj.by)
 
     # --- A new one -----------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def key_of(header: str, now: datetime, *, confirmed: bool) -> ApiKey | None:
     kind, value = split_header(header)
     if kind.lower() != "bearer" or not KEY.fullmatch(value):
         return None
-    return _cached_key(value, now) if confirmed else ApiKey.of(value, now=now)
+    return _cached_key(value, now) if confirmed else ApiKey.find_valid(value, now=now)
 
 
 def is_remembered(header: str) -> bool:
@@ -72,7 +72,7 @@ def _cached_key(value: str, now: datetime) -> ApiKey | None:
     """
     found_at, key = _known.get(digest_of(value), (0.0, None))
     if key is None or time.monotonic() - found_at > REMEMBERED_SECONDS:
-        key = ApiKey.of(value, now=now)
+        key = ApiKey.find_valid(value, now=now)
         if len(_known) >= MAX_REMEMBERED:
             _known.clear()
         if key is not None:

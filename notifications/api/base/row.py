@@ -31,7 +31,7 @@ class RowView(ApiView, Generic[Row]):
     serializer_class: type[Serializer[Any]]  # where drf-spectacular looks for it, too
 
     def get(self, request: Request, pk: int) -> Response:
-        return Response(self.shown(self.find(self.model, pk)))
+        return Response(self.to_json(self.find(self.model, pk)))
 
     @refuses(HTTPStatus.CONFLICT)
     @extend_schema(responses={204: None})
@@ -43,14 +43,14 @@ class RowView(ApiView, Generic[Row]):
             delete(row)
         return Response(status=HTTPStatus.NO_CONTENT)
 
-    def shown(self, row: Row) -> Any:
+    def to_json(self, row: Row) -> Any:
         return self.serializer_class(row).data
 
     def held(self, pk: int) -> Row:
         """The row, locked until the transaction ends. Raises Problem unless it is what If-Match
         expects."""
         row = self.find(self.model, pk, locked=True)
-        tags.refuse_stale(self.request, self.shown(row))
+        tags.refuse_stale(self.request, self.to_json(row))
         return row
 
 
@@ -69,7 +69,7 @@ class WritableRowView(RowView[Row]):
             row = self.held(pk)
             given = self._validate_body(body, self._as_json(row))
             self.write(row, {**self.otherwise, **given})
-        return Response(self.shown(row))
+        return Response(self.to_json(row))
 
     @refuses(HTTPStatus.CONFLICT)
     @patient
@@ -78,7 +78,7 @@ class WritableRowView(RowView[Row]):
         with transaction.atomic():
             row = self.held(pk)
             self.write(row, self.changed(row, body))
-        return Response(self.shown(row))
+        return Response(self.to_json(row))
 
     def write(self, row: Row, given: dict[str, Any]) -> object:
         """Put what was given on the row, and save it."""
@@ -95,4 +95,4 @@ class WritableRowView(RowView[Row]):
         return self.given(self.body_class or self.serializer_class, body, shown=stored)
 
     def _as_json(self, row: Row) -> dict[str, Any]:
-        return dict(orjson.loads(as_json(self.shown(row))))
+        return dict(orjson.loads(as_json(self.to_json(row))))

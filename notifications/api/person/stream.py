@@ -108,7 +108,7 @@ class PersonsTicket(PersonsView):
     def post(self, request: Request) -> Response:
         """Get a ticket for the live inbox: a browser's `EventSource` sends no header, and an inbox
         token in an address would be kept in logs. It is good for a minute."""
-        whose, now = self.whose, timezone.now().replace(microsecond=0)
+        whose, now = self.owner, timezone.now().replace(microsecond=0)
         self.person()
         claims = [whose.secret, whose.external_id, int(whose.expires_at.timestamp())]
         ticket = signing.dumps(claims, salt=SALT)
@@ -131,8 +131,8 @@ class PersonsStream(PersonsView):
         position = _position(request)
         opening = {
             "contact": self.person().pk,
-            "secret": self.whose.secret,
-            "expires_at": self.whose.expires_at.isoformat(),
+            "secret": self.owner.secret,
+            "expires_at": self.owner.expires_at.isoformat(),
             "position": position,
         }
         return Response(opening)

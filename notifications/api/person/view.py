@@ -55,17 +55,17 @@ class PersonsView(ApiView):
             raise Problem(HTTPStatus.FORBIDDEN, FOREIGN, kind="foreign-origin")
 
     @property
-    def whose(self) -> TokenOwner:
+    def owner(self) -> TokenOwner:
         assert isinstance(self.request.auth, TokenOwner)  # the door let nobody else in
         return self.request.auth
 
     @property
     def project(self) -> Project:
-        return self.whose.project
+        return self.owner.project
 
     def person(self, *, held: bool = False) -> Contact:
         """Who was erased since has no doors here, and does not come back by them either."""
-        rows = rows_of(self.project, self.whose.external_id)
+        rows = rows_of(self.project, self.owner.external_id)
         return first_or_404(rows.select_for_update(no_key=True) if held else rows)
 
 

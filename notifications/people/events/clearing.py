@@ -38,7 +38,7 @@ def make_ahead(*, now: datetime) -> None:
     If the process dies here: the next tick creates them, or the first event that needs one.
     """
     with transaction.atomic():
-        partitions.make(through(Month.of(now), Month.of(now + AHEAD)))
+        partitions.make(through(Month.of_moment(now), Month.of_moment(now + AHEAD)))
 
 
 # --- What exists --------------------------------------------------------------------------------

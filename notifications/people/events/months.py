@@ -13,7 +13,7 @@ class Month:
     number: int  # 1 to 12
 
     @classmethod
-    def of(cls, moment: datetime) -> Month:
+    def of_moment(cls, moment: datetime) -> Month:
         in_utc = moment.astimezone(UTC)
         return cls(in_utc.year, in_utc.month)
 
@@ -40,7 +40,7 @@ def from_text(text: str) -> Month:
 
 
 def of_all(moments: Iterable[datetime]) -> list[Month]:
-    return sorted({Month.of(moment) for moment in moments})
+    return sorted({Month.of_moment(moment) for moment in moments})
 
 
 def through(first: Month, last: Month) -> Iterator[Month]:

@@ -211,7 +211,7 @@ class ImportRefusal(models.Model):
         return f"{self.owner_id}: line {self.line}"
 
     @property
-    def said(self) -> str:
+    def in_words(self) -> str:
         return in_words(self.reason)
 
 

@@ -60,7 +60,7 @@ class Answer:
     retry_after: float | None = None  # seconds
 
     @property
-    def taken(self) -> bool:
+    def accepted(self) -> bool:
         return not self.error and (self.status is None or 200 <= self.status < 300)
 
     @property

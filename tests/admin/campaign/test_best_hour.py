@@ -118,7 +118,7 @@ def test_beside_another_campaign_it_is_planned_by_best_hours_too(seoul: Project)
     asked, by_the_clock = by_best_hours(seoul), by_best_hours(seoul, best_hour=False)
     for _again in range(2):
         sizes = Sizes([asked.pk, by_the_clock.pk])
-        found = [sizes.of(one, {"all": []}, NINE) for one in (asked, by_the_clock)]
+        found = [sizes.size_of(one, {"all": []}, NINE) for one in (asked, by_the_clock)]
         assert [one and one.kinds for one in found] == [
             {PersonKind(SEOUL, best_hour=19): 1, PersonKind(SEOUL): 1},
             {PersonKind(SEOUL): 2},

@@ -26,7 +26,7 @@ def ours(db: None) -> Project:
 
 
 def told(report: LaunchReport) -> list[tuple[str, str]]:
-    return [(step.words, step.said) for step in report.waterfall]
+    return [(step.words, step.number) for step in report.waterfall]
 
 
 def test_each_loss_is_a_step_and_the_last_is_what_is_left(ours: Project) -> None:

@@ -115,6 +115,6 @@ def test_a_revoked_key_stops_working_and_stays_listed(desk: Desk, project: Proje
 
     desk.confirm("notifications_apikey_revoke", row.pk)
 
-    assert ApiKey.of(key, now=timezone.now()) is None
+    assert ApiKey.find_valid(key, now=timezone.now()) is None
     assert "revoked" in desk.open("notifications_apikey_changelist")
     assert "already" in text_of(desk.confirm("notifications_apikey_revoke", row.pk))

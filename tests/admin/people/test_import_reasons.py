@@ -71,9 +71,9 @@ def strange(project: Project) -> Iterator[Import]:
 
 
 def test_no_reason_of_a_strange_file_is_left_in_english(strange: Import) -> None:
-    english = [each.said for each in strange.refusals.order_by("pk")]
+    english = [each.in_words for each in strange.refusals.order_by("pk")]
     with translation.override("ko"):
-        korean = [each.said for each in strange.refusals.order_by("pk")]
+        korean = [each.in_words for each in strange.refusals.order_by("pk")]
     for before, after in zip(english, korean, strict=True):
         assert "%(" not in before and "%(" not in after
         for sentence in before.split(". "):

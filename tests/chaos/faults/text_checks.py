@@ -56,7 +56,7 @@ def _fresh(check: TextCheck) -> TextCheck:
 def _until_read(scene: Scene, check: TextCheck, devices: int) -> None:
     def reached() -> bool:
         assert _fresh(check).under_way, f"it is {check.state}: {check.problem}"
-        return check.seen >= devices
+        return check.devices_read >= devices
 
     scene.wait(f"{devices} are read", reached, seconds=90)
 

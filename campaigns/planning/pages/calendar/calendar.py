@@ -158,7 +158,7 @@ class Calendar:
         until = span.since + timedelta(seconds=A_YEAR)
 
         def is_shown(entry: Entry) -> bool:
-            return span.of(entry).date() >= span.first
+            return span.time_of(entry).date() >= span.first
 
         entries = calendar.entries(campaigns, since, until, now, most=MAX_IN_FILE, only=is_shown)
         labels = {state: str(label) for state, label in LABELS.items()}
@@ -183,7 +183,7 @@ class Calendar:
             MOVE.do(run, at=form.to, was=form.cleaned_data["was"], by=actor(request))
         except Run.InvalidMove as error:
             return refused(request, form, str(error))
-        message = MOVE.said % {"campaign": run.campaign, "when": form.said}
+        message = MOVE.said % {"campaign": run.campaign, "when": form.new_time}
         if safe_redirect.page_open(request) == page_url(run):
             return close_dialog(request, message, to=page_url(run))
         view = "week" if form.cleaned_data["view"] == "week" else "month"
@@ -216,7 +216,7 @@ class Calendar:
         try:
             if form.cleaned_data["leave_out"]:
                 control.leave_out_one(campaign, due, was=was, by=actor(request))
-                when = {"campaign": campaign, "when": form.told(was)}
+                when = {"campaign": campaign, "when": form.time_in_words(was)}
                 message, wall = _("Left out: “%(campaign)s” on %(when)s.") % when, None
             else:
                 control.move_one(campaign, due, to=form.to, was=was, by=actor(request))
@@ -247,9 +247,9 @@ def _weeks(
 ) -> list[list[Day]]:
     by_day: defaultdict[date, list[Entry]] = defaultdict(list)
     for entry in entries:
-        by_day[span.of(entry).date()].append(entry)
+        by_day[span.time_of(entry).date()].append(entry)
     for of_day in by_day.values():
-        of_day.sort(key=span.of)
+        of_day.sort(key=span.time_of)
     today = span.local(now).date()
     return [
         [
@@ -271,7 +271,7 @@ def _move_url(entry: Entry) -> str:
 
 
 def _shown(entry: Entry, span: Span, *, may_move: bool) -> Shown:
-    at, own = span.of(entry), entry.moved_from
+    at, own = span.time_of(entry), entry.moved_from
     return Shown(
         entry=entry,
         clock=written(at, str(CLOCK)),

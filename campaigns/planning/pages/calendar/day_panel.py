@@ -62,7 +62,7 @@ def _group_by_day(
     by_day: defaultdict[date, list[Entry]] = defaultdict(list)
     for entry in entries:
         if entry.campaign.pk in mine:
-            by_day[span.of(entry).date()].append(entry)
+            by_day[span.time_of(entry).date()].append(entry)
     return {day: entries for day, entries in by_day.items() if len(entries) > 1}
 
 

@@ -25,7 +25,7 @@ class Cell:
         return share(self.hour.used, self.hour.allows)
 
     @property
-    def said(self) -> str:
+    def in_words(self) -> str:
         values = {"clock": self.clock, "share": self.share, "count": f"{self.hour.used:,}"}
         return _("%(clock)s: %(share)s %% of the quota, %(count)s messages") % values
 
@@ -51,7 +51,7 @@ class Heat:
         return max(self.cells, key=lambda cell: cell.hour.used)
 
     @property
-    def said(self) -> str:
+    def in_words(self) -> str:
         """The line in words."""
         if not self.any:
             return _("Nothing was sent, and nothing is planned.")

@@ -108,7 +108,7 @@ class MoveDialog(Dialog):
         return self.run.scheduled_at
 
     @property
-    def stands(self) -> str:
+    def current_time(self) -> str:
         return self.run.on_every_clock or self._local(self.due)
 
     @property
@@ -149,7 +149,7 @@ class MoveDialog(Dialog):
             return cleaned
         if why := self.refusal:
             self.add_error("at", why)
-        elif cleaned["looked_at"] != self.wall.isoformat() and self.met.said:
+        elif cleaned["looked_at"] != self.wall.isoformat() and self.warnings.sentences:
             # Unpacked directly, each value of a QueryDict would be a list.
             self.data = {**dict(self.data.items()), "looked_at": self.wall.isoformat()}
             raise ValidationError(_("Check what else is sent at that time, then move it."))
@@ -166,22 +166,22 @@ class MoveDialog(Dialog):
         return moving.problem(self.run, self.to, self.now)
 
     @cached_property
-    def met(self) -> MoveWarnings:
+    def warnings(self) -> MoveWarnings:
         return MoveWarnings(self.run, self.to, self.now, self.clock)
 
     def context(self) -> dict[str, Any]:
-        settled = {"was": self.stands, "of_series": self.of_series, **self._to_put_back}
+        settled = {"was": self.current_time, "of_series": self.of_series, **self._to_put_back}
         if not self.possible or (self.is_bound and "at" not in self.cleaned_data):
             return settled | {"refusal": "" if self.possible else self.refusal}
         if self.refusal:  # the field shows it after a submit; not before a time was chosen
             untouched = self.wall == self._wall_of(self.due)
             return settled | {"refusal": "" if self.is_bound or untouched else self.refusal}
-        return settled | self.met.shown
+        return settled | self.warnings.context
 
     def _local(self, at: datetime) -> str:
         """The time without its zone, which is shown beside the field."""
         return local(at, self.clock, DAY_AND_CLOCK)
 
     @property
-    def said(self) -> str:
+    def new_time(self) -> str:
         return short(self.to, self.clock)

@@ -52,10 +52,10 @@ class MoveOneDialog(MoveDialog):
         return True
 
     @property
-    def stands(self) -> str:
-        return self.told(self.due) if self.campaign.local_time else self._local(self.due)
+    def current_time(self) -> str:
+        return self.time_in_words(self.due) if self.campaign.local_time else self._local(self.due)
 
-    def told(self, at: datetime) -> str:
+    def time_in_words(self, at: datetime) -> str:
         if self.campaign.local_time:
             return on_every_clock(local.wall(self.campaign, at))
         return short(at, self.clock)
@@ -114,7 +114,7 @@ class MoveOneDialog(MoveDialog):
         return self.cleaned_data
 
     @cached_property
-    def met(self) -> MoveWarnings:
+    def warnings(self) -> MoveWarnings:
         """The warnings, for sending it as the series' latest run was launched."""
         last = self.campaign.series
         if last is None:
@@ -123,6 +123,6 @@ class MoveOneDialog(MoveDialog):
 
     def context(self) -> dict[str, Any]:
         if self.campaign.local_time:
-            everywhere = {"was": self.stands, "everywhere": True}
+            everywhere = {"was": self.current_time, "everywhere": True}
             return everywhere | {"refusal": "" if self.possible else self.gone}
         return super().context()

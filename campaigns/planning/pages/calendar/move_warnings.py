@@ -60,7 +60,7 @@ class MoveWarnings:
         return self.moved.goes.ends_at if self.moved else None
 
     @cached_property
-    def said(self) -> list[str]:
+    def sentences(self) -> list[str]:
         warnings = [self._neighbours(), *self._slower(), self._quiet(), self._too_late()]
         return [text for text in [*warnings, self._nobody()] if text]
 
@@ -131,13 +131,13 @@ class MoveWarnings:
         return "" if self.reach.devices else _("At the moment, nobody would be reached.")
 
     @property
-    def shown(self) -> dict[str, Any]:
+    def context(self) -> dict[str, Any]:
         """Template context for the dialog's table."""
         return {
             "said": self._local(self.to),
             "reach": self.reach,
             "sent_to": self.moved.goes.asks.gets_it if self.moved else None,
-            "meets": self.said,
+            "meets": self.sentences,
             "takes": roughly(self.ends - self.to) if self.ends else "",
             "ends": self._local(self.ends) if self.ends else "",
         }

@@ -78,12 +78,12 @@ class Span:
     def address(self, *, day: date | None = None, view: str = "") -> str:
         return "?" + urlencode({"view": view or self.view, "day": (day or self.day).isoformat()})
 
-    def of(self, entry: Entry) -> datetime:
+    def time_of(self, entry: Entry) -> datetime:
         """The entry's time in the span's zone; or its local time, if it is sent in local time."""
         return entry.wall or self.local(entry.at).replace(tzinfo=None)
 
     def holds(self, entry: Entry) -> bool:
-        return self.first <= self.of(entry).date() <= self.last
+        return self.first <= self.time_of(entry).date() <= self.last
 
     def local(self, moment: datetime) -> datetime:
         return moment.astimezone(ZoneInfo(self.zone))

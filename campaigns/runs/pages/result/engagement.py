@@ -84,7 +84,7 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
     return {
         "run": run,
         "zone": run.project.timezone,
-        "echo": results if asks or results.heard else None,
+        "echo": results if asks or results.has_reports else None,
         "asks_receipts": asks,
         "may_have": results.may_have,
         "accepted": totals.accepted,
