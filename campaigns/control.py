@@ -154,11 +154,11 @@ def _nothing_repeats(campaign: Campaign) -> str:
 
 
 def begin_text_check(
-    campaign: Campaign, *, by: str, now: datetime, **asked: Any
+    campaign: Campaign, *, by: str, now: datetime, **options: Any
 ) -> list[TextCheck]:
     """Begin a check of each text of the campaign. Raises Refused; then nothing was written."""
     with transaction.atomic():
-        checks = checking.begin(campaign, by=by, now=now, **asked)
+        checks = checking.begin(campaign, by=by, now=now, **options)
         detail = {"links": checks[0].tries_links, "days": checks[0].days}
         _record_check(campaign, by, gettext_noop("had the texts checked of"), **detail)
     return checks

@@ -67,13 +67,13 @@ class Verb:
     def role(self) -> Role:
         return ROLE_OF_SCOPE[self.scope]
 
-    def do(self, run: Run, *, by: str, **asked: object) -> object:
+    def do(self, run: Run, *, by: str, **arguments: object) -> object:
         """Run the verb and return its result. Raises Run.InvalidMove; then nothing has changed."""
         if self.cancelled and run.state == STATE.CANCELLED:
             raise Run.InvalidMove(str(self.cancelled))
         if self.nobody and not self.fits(run):
             raise Run.InvalidMove(str(self.first(run) or self.nobody))
-        came_of = self.does(run, by=by, **asked)
+        came_of = self.does(run, by=by, **arguments)
         if self.nobody and not came_of:  # another call was faster
             raise Run.InvalidMove(str(self.nobody))
         return came_of

@@ -41,10 +41,10 @@ PLACE_SECONDS = 0.5  # the place is nice to know; the answer does not need it
 class Node:
     """One rule, or a group of rules: whether it holds, and what it found (`seen` or `told`)."""
 
-    said: str
+    words: str
     holds: bool
-    seen: str | None = None  # the value that it compared
-    told: str = ""  # what happened, in words
+    value: str | None = None  # the value that it compared
+    history: str = ""  # what happened, in words
     inner: list[Node] = field(default_factory=list)
     otherwise: str = ""  # if the rule does not hold: what is true instead
 

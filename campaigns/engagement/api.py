@@ -24,7 +24,7 @@ ELSEWHERE = (
     "Receipts are taken by the process “feed”. Have the proxy pass this address to it, or call it "
     "at its own port."
 )
-# It takes whatever type a page may send, asks for no key, and one that is told twice counts once.
+# It takes whatever type a page may send, asks for no key, and a receipt sent twice counts once.
 NEVER = {
     HTTPStatus.UNAUTHORIZED,
     HTTPStatus.FORBIDDEN,

@@ -82,17 +82,17 @@ ON CONFLICT (run_id, by, value) DO UPDATE SET recipients = kept.recipients + exc
 """
 # A value too large for the sums counts as no value.
 CONVERT = f"""
-WITH told AS MATERIALIZED (
+WITH given AS MATERIALIZED (
     SELECT DISTINCT ON (contact_id, at, what) * FROM (
         SELECT contact_id, at, name, properties, md5(name || ' ' || properties)::uuid AS what
-        FROM ({{events}}) given
+        FROM ({{events}}) event
     ) e ORDER BY contact_id, at, what
 ), found AS MATERIALIZED (
     SELECT e.contact_id, e.at, e.what, last.run_id, last.seq, last.started_at,
         CASE WHEN jsonb_typeof(e.properties -> last.goal_value) = 'number'
             AND abs((e.properties ->> last.goal_value)::numeric) < 1e15
             THEN round((e.properties ->> last.goal_value)::numeric, 6) END AS value
-    FROM told e, LATERAL ({LAST_TOUCH}) last
+    FROM given e, LATERAL ({LAST_TOUCH}) last
 ), before AS MATERIALIZED (
     SELECT was.* FROM campaigns_conversion was JOIN found USING (contact_id, at, what)
     WHERE (was.run_id, was.seq) <> (found.run_id, found.seq)
@@ -152,13 +152,15 @@ ORDER BY project_id, id
 """
 TOUCH = """
 INSERT INTO campaigns_touch AS touch (run_id, seq, contact_id, at)
-SELECT run.id, told.seq, r.contact_id, min(
-    CASE WHEN told.phone_at BETWEEN run.started_at AND told.at THEN told.phone_at ELSE told.at END)
-FROM campaigns_receipt told
-JOIN campaigns_run run ON run.id = told.run_id
-JOIN campaigns_recipient r ON r.run_id = %(run)s AND r.seq = told.seq
-WHERE told.run_id = %(run)s AND told.event = ANY(%(events)s) AND told.seq = ANY(%(seqs)s::int[])
-GROUP BY run.id, told.seq, r.contact_id ORDER BY told.seq
+SELECT run.id, receipt.seq, r.contact_id, min(
+    CASE WHEN receipt.phone_at BETWEEN run.started_at AND receipt.at THEN receipt.phone_at
+    ELSE receipt.at END)
+FROM campaigns_receipt receipt
+JOIN campaigns_run run ON run.id = receipt.run_id
+JOIN campaigns_recipient r ON r.run_id = %(run)s AND r.seq = receipt.seq
+WHERE receipt.run_id = %(run)s AND receipt.event = ANY(%(events)s)
+    AND receipt.seq = ANY(%(seqs)s::int[])
+GROUP BY run.id, receipt.seq, r.contact_id ORDER BY receipt.seq
 ON CONFLICT (run_id, seq) DO UPDATE SET at = excluded.at WHERE excluded.at < touch.at
 RETURNING seq
 """
@@ -194,14 +196,14 @@ WITH gone AS (
 """
 
 
-def count_touches(told: dict[int, Iterable[int]]) -> None:
-    """Count new opens (or receipts) for goals, in the transaction that keeps the receipts. `told`:
-    recipient numbers by run."""
+def count_touches(receipts: dict[int, Iterable[int]]) -> None:
+    """Count new opens (or receipts) for goals, in the transaction that keeps the receipts.
+    `receipts`: recipient numbers by run."""
     with connection.cursor() as cursor:
-        cursor.execute(WITH_GOALS, [list(told)])
+        cursor.execute(WITH_GOALS, [list(receipts)])
         for run_id, project_id, after in cursor.fetchall():
             alone(cursor, project_id)
-            seqs = sorted(set(told[run_id]))
+            seqs = sorted(set(receipts[run_id]))
             params = {"run": run_id, "events": _touch_events(after), "seqs": seqs}
             cursor.execute(TOUCH, params)
             if seqs := [seq for (seq,) in cursor.fetchall()]:

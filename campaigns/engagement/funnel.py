@@ -38,9 +38,9 @@ class StepCount:
     def share(self) -> str:
         return share(self.count, self.able) if self.able else ""
 
-    def coverage(self, asked: int) -> str:
+    def coverage(self, total: int) -> str:
         """The share of devices that would report it, in percent."""
-        return share(self.able, asked) if self.able is not None and asked else ""
+        return share(self.able, total) if self.able is not None and total else ""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Group:
     """One step for the devices of one platform, language, time zone or app version."""
 
     value: str
-    told: StepCount
+    reported: StepCount
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Goal:
     If nobody knows what a device opened, nobody knows whether the push led to the goal.
     """
 
-    told: StepCount
+    reported: StepCount
     times: int
     amount: Decimal
 
@@ -190,9 +190,9 @@ def _goal_groups(
     for by in CUT_BY:
         all_groups = [GoalGroup(value, _goal_of_group(step, goal_sums, sums, breakdown, by, value))
                 for value in breakdown.counts.get(by, {})]  # fmt: skip
-        reporting_groups = [group for group in all_groups if group.goal.told.able]
+        reporting_groups = [group for group in all_groups if group.goal.reported.able]
         groups[by] = sorted(
-            reporting_groups, key=lambda group: (-(group.goal.told.able or 0), group.value)
+            reporting_groups, key=lambda group: (-(group.goal.reported.able or 0), group.value)
         )
     return groups
 
@@ -251,6 +251,6 @@ def _groups(sums: Sums, breakdown: Breakdown, event: Event) -> dict[str, list[Gr
             Group(value, step_count) for value, step_count in step_counts.items() if step_count.able
         ]
         groups[by] = sorted(
-            reporting_groups, key=lambda group: (-(group.told.able or 0), group.value)
+            reporting_groups, key=lambda group: (-(group.reported.able or 0), group.value)
         )
     return groups

@@ -67,12 +67,12 @@ def load_open_rate(project_id: int, now: datetime) -> OpenRate:
         )
         for run in runs
     ]
-    return of_runs([row for row in counts if row[2]][:LAST_RUNS])
+    return add_up([row for row in counts if row[2]][:LAST_RUNS])
 
 
-def of_runs(told: Sequence[tuple[int, int, int, int]]) -> OpenRate:
+def add_up(counts: Sequence[tuple[int, int, int, int]]) -> OpenRate:
     """Add up runs, each given as (run, opened, able, reached)."""
-    runs, *sums = [*zip(*told, strict=True)] or ((), (), (), ())
+    runs, *sums = [*zip(*counts, strict=True)] or ((), (), (), ())
     opened, able, reached = map(sum, sums)
     return OpenRate(opened, able, [*runs], reached)
 
@@ -99,18 +99,19 @@ class OpenDelays:
 # planner from reading all rows for these few. The phone's own time counts where it is plausible, as
 # for best hours.
 TOOK = """
-SELECT extract(epoch FROM CASE WHEN told.phone_at BETWEEN d.at AND told.at THEN told.phone_at
-    ELSE greatest(told.at, d.at) END - d.at)::float8
+SELECT extract(epoch FROM CASE
+    WHEN receipt.phone_at BETWEEN d.at AND receipt.at THEN receipt.phone_at
+    ELSE greatest(receipt.at, d.at) END - d.at)::float8
 FROM generate_series(0, %(parts)s - 1) part
 CROSS JOIN LATERAL (
     SELECT seq, at, phone_at FROM campaigns_receipt
     WHERE run_id = %(run)s AND event = %(opened)s
         AND seq > part * %(stride)s AND seq <= part * %(stride)s + %(each)s
     ORDER BY seq LIMIT %(each)s
-) told
+) receipt
 CROSS JOIN LATERAL (
     SELECT at FROM campaigns_delivery
-    WHERE run_id = %(run)s AND seq = told.seq AND status IN ('accepted', 'unknown') OFFSET 0
+    WHERE run_id = %(run)s AND seq = receipt.seq AND status IN ('accepted', 'unknown') OFFSET 0
 ) d
 """
 

@@ -62,7 +62,7 @@ def furthest(recipients: Iterable[tuple[int, int]]) -> dict[tuple[int, int], Eve
 
 FURTHEST = """
 SELECT t.run_id, t.seq, max(t.event)
-FROM unnest(%(runs)s::bigint[], %(seqs)s::int[]) AS asked (run_id, seq)
+FROM unnest(%(runs)s::bigint[], %(seqs)s::int[]) AS given (run_id, seq)
 JOIN campaigns_receipt t USING (run_id, seq)
 WHERE t.event = ANY(%(steps)s::int[]) GROUP BY 1, 2
 """

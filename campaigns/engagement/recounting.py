@@ -43,13 +43,13 @@ CROSS JOIN LATERAL (VALUES
 IN_A_GROUP = "(cut.by <> 'variant' OR variant IS NOT NULL)"
 OF_RECEIPTS = f"""
 WITH theirs AS MATERIALIZED (
-    SELECT told.seq, told.event, r.device_id, r.platform, r.locale, r.timezone, r.app_version,
+    SELECT receipt.seq, receipt.event, r.device_id, r.platform, r.locale, r.timezone, r.app_version,
         r.variant::text AS variant, run.started_at,
-        extract(epoch FROM told.at - run.started_at) / 600 AS after
-    FROM campaigns_receipt told
-    JOIN campaigns_recipient r ON r.run_id = %(run)s AND r.seq = told.seq
+        extract(epoch FROM receipt.at - run.started_at) / 600 AS after
+    FROM campaigns_receipt receipt
+    JOIN campaigns_recipient r ON r.run_id = %(run)s AND r.seq = receipt.seq
     JOIN campaigns_run run ON run.id = %(run)s
-    WHERE told.run_id = %(run)s AND told.seq > %(after)s AND told.seq <= %(through)s
+    WHERE receipt.run_id = %(run)s AND receipt.seq > %(after)s AND receipt.seq <= %(through)s
 ), risen AS (
     SELECT first.*, known.event AS before
     FROM (

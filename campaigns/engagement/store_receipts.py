@@ -92,7 +92,7 @@ WITH given AS (
         AND e.kinds @> '{receipt}' AND (
             e.only = '{}' OR run.campaign_id IS NULL OR run.campaign_id = ANY(e.only))
     WHERE run.id = %(run)s
-), told AS (
+), webhook_calls AS (
     INSERT INTO notifications_outgoing (endpoint_id, events)
     SELECT hearing.id, jsonb_agg(jsonb_build_object(
         'type', 'receipt',
@@ -109,7 +109,8 @@ WITH given AS (
     GROUP BY hearing.id
     RETURNING 1
 )
-SELECT event, count(*), (SELECT count(*) FROM told), array_agg(contact_id) FILTER (WHERE opened),
+SELECT event, count(*), (SELECT count(*) FROM webhook_calls),
+    array_agg(contact_id) FILTER (WHERE opened),
     array_agg(timezone) FILTER (WHERE opened), array_agg(moment) FILTER (WHERE opened)
 FROM new JOIN theirs USING (seq, event) CROSS JOIN LATERAL (SELECT event = %(opened)s AS opened,
     -- By the phone's clock where it can be right: it may tell much later than it happened.

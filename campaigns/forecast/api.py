@@ -49,16 +49,16 @@ class QuotaAsked(serializers.Serializer[Any]):
         self._check_year(at)
         return at
 
-    def validate(self, asked: dict[str, Any]) -> dict[str, Any]:
-        if "campaign" in asked and "messages" in asked:
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if "campaign" in attrs and "messages" in attrs:
             text = "Leave it out: the campaign says how many."
             raise serializers.ValidationError({"messages": text})
-        if "messages" in asked and "at" not in asked:
+        if "messages" in attrs and "at" not in attrs:
             raise serializers.ValidationError({"at": "Say when they are sent."})
-        if "at" in asked and "campaign" not in asked and "messages" not in asked:
+        if "at" in attrs and "campaign" not in attrs and "messages" not in attrs:
             text = "Give it with a campaign, or with messages."
             raise serializers.ValidationError({"at": text})
-        return asked
+        return attrs
 
     def _check_year(self, day: date) -> None:
         if day.year not in YEARS:

@@ -80,11 +80,11 @@ def _in_time(ask: Callable[[LaunchReport], Part]) -> Callable[[LaunchReport], Pa
     """Run a part that reads many people within the report's time budget."""
 
     @wraps(ask)
-    def asked(report: LaunchReport) -> Part:
+    def within_budget(report: LaunchReport) -> Part:
         with until(report.ends):
             return ask(report)
 
-    return asked
+    return within_budget
 
 
 @dataclass(frozen=True)

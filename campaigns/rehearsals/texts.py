@@ -92,10 +92,10 @@ def verdict(report: RehearsalReport) -> str:
 
 def dead_in_words(report: RehearsalReport) -> str:
     """The share of dead addresses, with its interval after a sample."""
-    asked = report.totals.sent
-    if not asked:
+    sent = report.totals.sent
+    if not sent:
         return _("FCM was asked for nobody yet.")
-    words = {"dead": f"{report.dead:,}", "asked": f"{asked:,}", "share": share(report.dead, asked)}
+    words = {"dead": f"{report.dead:,}", "asked": f"{sent:,}", "share": share(report.dead, sent)}
     if not report.rehearsal.is_sample:
         return _("FCM called %(dead)s of %(asked)s addresses dead: %(share)s %%.") % words
     text = _("FCM called %(dead)s of %(asked)s addresses dead: %(share)s %%. Of everybody, between "

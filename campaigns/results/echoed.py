@@ -16,10 +16,10 @@ from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 
 TOLD = """
-SELECT told.run_id, told.seq, told.event, told.at, told.phone_at
+SELECT receipt.run_id, receipt.seq, receipt.event, receipt.at, receipt.phone_at
 FROM unnest(%s::bigint[], %s::int[]) AS mine (run_id, seq)
-JOIN campaigns_receipt told ON told.run_id = mine.run_id AND told.seq = mine.seq
-ORDER BY told.run_id DESC, told.seq, told.at, told.event
+JOIN campaigns_receipt receipt ON receipt.run_id = mine.run_id AND receipt.seq = mine.seq
+ORDER BY receipt.run_id DESC, receipt.seq, receipt.at, receipt.event
 """
 
 

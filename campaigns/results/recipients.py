@@ -32,7 +32,7 @@ class Filters:
     person: str = ""  # an external id
     chunk: int | None = None
     resent: bool = False
-    told: str = ""  # what their phone reported, or NOT_OPENED
+    reported: str = ""  # what their phone reported, or NOT_OPENED
     settled: bool = False  # only those with an outcome
     revision: int | None = None  # of the run's text
     variant: int | None = None  # or another group, see `variants/group.py`
@@ -50,7 +50,7 @@ class Filters:
             "chunk": self.chunk,
             "revision": self.revision,
             "variant": self.variant,
-            "events": [*map(int, reported.BY.get(self.told, reported.BY[OPENED]))],
+            "events": [*map(int, reported.BY.get(self.reported, reported.BY[OPENED]))],
         }
         if self.person:
             values["seqs"] = seqs_in(run, self.person)
@@ -63,9 +63,9 @@ class Filters:
         yield self.status == WAITING, "k.state <> 'closed'", "d.seq IS NULL"
         yield self.status in COUNTED, f"k.{self.status} > 0", "d.status = %(status)s"
         yield self.status == MISSED, ANY_MISSED, "d.status IN ('rejected', 'skipped', 'unknown')"
-        yield self.told in TOLD, "TRUE", TOLD_OF_IT
+        yield self.reported in TOLD, "TRUE", TOLD_OF_IT
         yield (
-            self.told == NOT_OPENED,
+            self.reported == NOT_OPENED,
             "k.accepted > 0",
             f"d.status = 'accepted' AND NOT {TOLD_OF_IT}",
         )
@@ -111,7 +111,7 @@ SELECT x.seq, x.contact_id, x.device_id, c.external_id,
     x.detail, x.message_id, x.resent, x.at, x.revision, (
         SELECT max(t.event) FROM campaigns_receipt t
         WHERE t.run_id = %(run)s AND t.seq = x.seq AND t.event = ANY(%(steps)s::int[])
-    ) AS told, x.variant
+    ) AS reported, x.variant
 FROM (
     SELECT k.number, y.*
     FROM campaigns_chunk k
@@ -154,12 +154,12 @@ class Row:
     resent: bool
     at: datetime | None
     revision: int | None  # of the text that left last, or would have; empty while it waits
-    told: int | None  # the last step that its phone reported
+    reported: int | None  # the last step that its phone reported
     variant: int | None  # its group; empty if the run was not split
 
     @property
     def step(self) -> Event | None:
-        return Event(self.told) if self.told else None
+        return Event(self.reported) if self.reported else None
 
 
 def page(run: Run, filters: Filters, *, after: int, limit: int) -> list[Row]:

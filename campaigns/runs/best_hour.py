@@ -119,7 +119,7 @@ INSERT INTO campaigns_opens AS kept (contact_id, {COLUMNS})
 SELECT contact_id, judged.*
 FROM (
     SELECT contact_id, array_agg(hour) AS hours
-    FROM unnest(%(contacts)s::bigint[], %(hours)s::int[]) AS told (contact_id, hour) GROUP BY 1
+    FROM unnest(%(contacts)s::bigint[], %(hours)s::int[]) AS opened (contact_id, hour) GROUP BY 1
 ) theirs CROSS JOIN LATERAL ({JUDGED.format(hours="theirs.hours")}) judged
 WHERE judged.hours IS NOT NULL ORDER BY contact_id
 ON CONFLICT (contact_id)
@@ -127,16 +127,16 @@ DO UPDATE SET ({COLUMNS}) = ({JUDGED.format(hours="kept.hours || excluded.hours"
 """
 
 
-def keep(told: Iterable[tuple[int, str | None, datetime]]) -> None:
+def keep(opens: Iterable[tuple[int, str | None, datetime]]) -> None:
     """Add opens: each is a person's id, their time zone and the moment. Skips unknown zones.
 
     It runs in the transaction that keeps the receipts, so that no open counts twice. It locks
     people before their rows, in the same order as their erasure does.
     """
     known = known_zones()
-    opens = [(person, on_their_clock(at, zone)) for person, zone, at in told if zone in known]
-    existing = lock_people_against_erasure(person for person, _hour in opens) if opens else set()
-    if rows := [(person, hour) for person, hour in opens if person in existing]:
+    by_hour = [(person, on_their_clock(at, zone)) for person, zone, at in opens if zone in known]
+    existing = lock_people_against_erasure(person for person, _ in by_hour) if by_hour else set()
+    if rows := [(person, hour) for person, hour in by_hour if person in existing]:
         contacts, hours = zip(*rows, strict=True)
         with connection.cursor() as cursor:
             cursor.execute(KEEP, {"contacts": [*contacts], "hours": [*hours]})

@@ -70,7 +70,7 @@ OUT_OR_ENOUGH = f"""COALESCE(NULLIF({OUT}, ''), CASE WHEN {counted.ENOUGH}
 #
 # free    What is read below is as old as the statement, so it must not wait for the chunk's lock.
 #         It may have waited for its turn, so it writes clock_timestamp().
-# asked   People who left or unsubscribed since they were read are out.
+# checked People who left or unsubscribed since they were read are out.
 # opened  A text that was changed since it was rendered does not leave. Our own clock may be
 #         ahead, and jump back before the window is settled.
 PROLONGING = f"""
@@ -91,7 +91,7 @@ WITH free AS (
 ), named AS (
     SELECT seq, contact_id, device_id, message, variant FROM campaigns_recipient
     WHERE run_id = %(run)s AND seq = ANY(%(seqs)s::int[])
-), asked AS (
+), checked AS (
     SELECT r.seq, r.contact_id, r.message, {{out}} AS out FROM named r
     LEFT JOIN notifications_device d ON d.id = r.device_id
     LEFT JOIN notifications_contact c ON c.id = r.contact_id
@@ -99,17 +99,17 @@ WITH free AS (
     {{joins}}
 ), opened AS (
     INSERT INTO campaigns_window (run_id, chunk_id, attempt, revision, seqs, opened_at)
-    SELECT run_id, id, attempt, wanted.revision, ARRAY(SELECT seq FROM asked WHERE out = ''),
+    SELECT run_id, id, attempt, wanted.revision, ARRAY(SELECT seq FROM checked WHERE out = ''),
         least(%(now)s, clock_timestamp())
     FROM held, wanted
-    WHERE EXISTS (SELECT FROM asked) AND wanted.revision = %(revision)s
+    WHERE EXISTS (SELECT FROM checked) AND wanted.revision = %(revision)s
     RETURNING id, seqs
 ){{counts}}
 SELECT (SELECT count(*) FROM held), (SELECT revision FROM wanted),
     (SELECT ARRAY[rate_per_second, spread_seconds, planned] FROM wanted),
     (SELECT ARRAY[safe_rate, opens_rate] FROM wanted),
     (SELECT id FROM opened), (SELECT seqs FROM opened),
-    (SELECT jsonb_object_agg(seq, out) FROM asked WHERE out <> '')
+    (SELECT jsonb_object_agg(seq, out) FROM checked WHERE out <> '')
 """
 
 PROLONG = PROLONGING.format(out=OUT, joins="", counts="")

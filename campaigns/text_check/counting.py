@@ -89,7 +89,7 @@ WITH judged AS MATERIALIZED (
     SELECT c.id AS person, COALESCE(l.locale, '{elsewhere}') AS locale, d.platform, s.number,
         standing.out, {codes} AS codes, {skipped} AS skipped, {sizes}, {again} AS again,
         s.title_room, s.body_room, s.bytes_room
-    FROM {joined} {standing} {told}
+    FROM {joined} {standing} {same}
     LEFT JOIN unnest(%s::text[], %s::text[], %s::int[]) l(locale, platform, number)
         ON l.locale = c.locale AND l.platform = d.platform
     JOIN (VALUES {sheets}) s({columns})
@@ -160,7 +160,7 @@ def _build_statement(plan: Plan, sheets: Sheets, ids: range) -> Sql:
         ),
         "skipped": _join_sql(" OR ", [_is_skipped(n, v) for n, v in enumerate(variables)], "FALSE"),
         "sizes": _sizes_sql(len(variables)),
-        "told": _same_text_join(plan, people),
+        "same": _same_text_join(plan, people),
         "locales": _locale_params(sheets),
         "out": Sql("", [plan.asks["marketing"], plan.asks["category"]]),
         "values": _join_sql(
@@ -177,7 +177,7 @@ def _build_statement(plan: Plan, sheets: Sheets, ids: range) -> Sql:
         columns=", ".join(_columns(len(variables))),
         sheets=", ".join(_row_sql(sheets, number) for number in range(len(sheets.all))),
         main=" ".join(f"WHEN '{name}' THEN {n}" for n, name in enumerate(PLATFORMS)),
-        again="told.person IS NOT NULL" if plan.same else "FALSE",
+        again="same_text.person IS NOT NULL" if plan.same else "FALSE",
         lacking=LACKING,
         bits=PERSON_BITS,
         variables=len(variables),
@@ -194,7 +194,7 @@ def _code_sql(number: int, variable: Variable) -> Sql:
     value, void, is_object = f"v.v{number}", variable.is_void, variable.is_object
     words = ", ".join(f"'{word}'" for word in NOBODYS)
     past = f"CASE WHEN {is_time(value)} THEN {value}::timestamptz < statement_timestamp() END"
-    sql = f"""CASE WHEN NOT s.asked{number} THEN '.'
+    sql = f"""CASE WHEN NOT s.uses{number} THEN '.'
         WHEN {value} IS NULL AND {void.sql} THEN 'e' WHEN {value} IS NULL THEN 'm'
         WHEN {value} = '' THEN 'e'
         WHEN {value} ~ '{BLANK}' THEN 's'
@@ -262,7 +262,7 @@ def _columns(count: int) -> Iterator[str]:
     yield "number"
     yield from (f"{name}_room" for name in MEASURES)
     for number in range(count):
-        yield from (f"asked{number}", f"needed{number}")
+        yield from (f"uses{number}", f"needed{number}")
         yield from (f"{name}{number}" for name in MEASURES)
 
 
@@ -271,7 +271,7 @@ def _row_sql(sheets: Sheets, number: int) -> str:
     sheet = sheets.all[number]
     cells = [str(int(number)), *(str(int(sheet.room[name])) for name in MEASURES)]
     for nth in range(len(sheets.variables)):
-        cells += ["TRUE" if sheet.asked[nth] else "FALSE"]
+        cells += ["TRUE" if sheet.uses[nth] else "FALSE"]
         cells += ["TRUE" if sheet.needed[nth] else "FALSE"]
         cells += [str(int(sheet.often[name][nth])) for name in MEASURES]
     return f"({', '.join(cells)})"
@@ -313,7 +313,7 @@ TOLD = """LEFT JOIN (
         ON same.run = r.run_id AND same.locale = COALESCE(r.locale, '')
     WHERE r.run_id = ANY(%s) AND x.run_id = ANY(%s) AND x.status IN ('accepted', 'unknown')
         AND r.contact_id BETWEEN %s AND %s
-) told ON told.person = c.id"""
+) same_text ON same_text.person = c.id"""
 
 
 def _same_text_join(plan: Plan, people: tuple[int, int]) -> Sql:

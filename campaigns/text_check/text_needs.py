@@ -98,7 +98,7 @@ class Sheet:
     number: int
     text: str  # the template's language whose text it is; empty: the main text
     platform: str
-    asked: tuple[bool, ...]
+    uses: tuple[bool, ...]
     needed: tuple[bool, ...]
     often: Mapping[str, tuple[int, ...]]
     room: Mapping[str, int]  # for all values together, until it is cut off or too large
@@ -206,7 +206,7 @@ class Sheets:
             number,
             text_for(self._content, locale),
             platform,
-            asked=tuple(variable.path in used_paths for variable in self.variables),
+            uses=tuple(variable.path in used_paths for variable in self.variables),
             needed=tuple(variable.path in needed for variable in self.variables),
             often=often,
             room={

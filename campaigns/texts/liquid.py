@@ -89,7 +89,7 @@ class _Read:
 
     template: BoundTemplate | None
     error: LiquidError | None
-    asked: tuple[tuple[Path, int], ...] = ()  # each use of a value, and its index
+    uses: tuple[tuple[Path, int], ...] = ()  # each use of a value, and its index
     filters: tuple[tuple[str, int], ...] = ()  # each with the index of its first use
 
 
@@ -194,7 +194,7 @@ def paths(source: str) -> frozenset[Path]:
 def list_uses(source: str) -> tuple[tuple[Path, int], ...]:
     """Each use of a value in a text: its path, and its index in the text."""
     parse(source)
-    return _known(source).asked
+    return _known(source).uses
 
 
 def written(path: Path) -> str:

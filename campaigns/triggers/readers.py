@@ -26,7 +26,7 @@ WITH did AS (
     WHERE e.project_id = %s AND e.name = %s AND e.at >= %s AND e.at <= %s AND {matches}
     ORDER BY e.at DESC LIMIT %s
 )
-SELECT {asked} FROM did JOIN notifications_contact c ON c.id = did.contact_id
+SELECT {columns} FROM did JOIN notifications_contact c ON c.id = did.contact_id
 """
 LAST = "c.id, did.properties::text"
 # A property of the event wins over the attribute of the same name, even if it is null.
@@ -82,14 +82,14 @@ def _readers_of_events(automation: Automation, names: list[str], now: datetime) 
     since = now - SPAN
     events = [automation.project_id, automation.event_name, since, now, *matches.params]
     with connection.cursor() as cursor:
-        last = DID.format(matches=matches.sql, asked=LAST)
+        last = DID.format(matches=matches.sql, columns=LAST)
         cursor.execute(f"{last} ORDER BY did.at DESC LIMIT 1", [*events, NEWEST])
         row = cursor.fetchone()
         if row is None:
             return None
         counts_sql, values = _lacking_counts_sql(names)
         cursor.execute(
-            DID.format(matches=matches.sql, asked=counts_sql), [*events, NEWEST, *values]
+            DID.format(matches=matches.sql, columns=counts_sql), [*events, NEWEST, *values]
         )
         total, *counts = cursor.fetchone()
     person = Contact.objects.filter(pk=row[0]).first()

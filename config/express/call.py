@@ -35,7 +35,7 @@ class Begun:
 class Call(Begun):
     taken: rate_limits.Taken
     key: ApiKey
-    asked: dict[str, Any]
+    fields: dict[str, Any]
 
 
 class NeedsOrdinaryView(Exception):

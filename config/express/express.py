@@ -104,7 +104,7 @@ def _store_calls(key: ApiKey, ours: dict[int, Call]) -> dict[int, WholeAnswer | 
     If the process dies here: all of them are stored or none is, and no caller has an answer.
     """
     try:
-        ids = accept_new(key, {place: call.asked for place, call in ours.items()})
+        ids = accept_new(key, {place: call.fields for place, call in ours.items()})
     except Revoked:
         authentication.forget(key)
         return {}
@@ -116,7 +116,7 @@ def _store_calls(key: ApiKey, ours: dict[int, Call]) -> dict[int, WholeAnswer | 
         return dict.fromkeys(ours, Away())
     except DatabaseError:  # PostgreSQL refuses one of them: each goes by itself
         return {}
-    _ring(ours[place].asked.get("at") for place in ids)
+    _ring(ours[place].fields.get("at") for place in ids)
     return {place: reply.accepted(ours[place], name) for place, name in ids.items()}
 
 

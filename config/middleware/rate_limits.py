@@ -116,18 +116,18 @@ class Limits:
         return self.limits[least]
 
 
-def take_each(asked: Sequence[Limits]) -> list[Taken]:
+def take_each(each_limits: Sequence[Limits]) -> list[Taken]:
     """Count each request against its limits, in their order and in one round trip."""
-    counted = [limits for limits in asked if limits.limits]
+    counted = [limits for limits in each_limits if limits.limits]
     if not counted or not _may_ask():
-        return [Taken() for _ in asked]
+        return [Taken() for _ in each_limits]
     try:
         answers = iter(_count_in_valkey(counted))
     except redis.RedisError as error:
         _note_outage(error)
-        return [Taken() for _ in asked]
+        return [Taken() for _ in each_limits]
     Outage.is_there = False
-    return [_parse_answer(next(answers)) if limits.limits else Taken() for limits in asked]
+    return [_parse_answer(next(answers)) if limits.limits else Taken() for limits in each_limits]
 
 
 def _parse_answer(answer: list[Any]) -> Taken:

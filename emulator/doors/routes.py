@@ -72,8 +72,8 @@ class Routes:
             self._desk.admit(request.authorization, project=project, now=now, to_read=True)
         except Refused as refused:
             return Reaction(refused.answer.reply.dated(now))
-        asked = urlencode({"project": project, "app": app}).encode()
-        query = b"&".join(filter(None, (request.target.partition(b"?")[2], asked)))
+        added = urlencode({"project": project, "app": app}).encode()
+        query = b"&".join(filter(None, (request.target.partition(b"?")[2], added)))
         reply = await self._elsewhere(b"GET", b"/admin/figures?" + query, b"")
         return Reaction((reply or INTERNAL.reply).dated(now))
 

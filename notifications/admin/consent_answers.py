@@ -37,18 +37,18 @@ class Answer:
     since: str  # empty: they never answered
     told_by: str
     suppressed: bool
-    asked: bool = True  # False: this kind goes to everybody
+    needs_consent: bool = True  # False: this kind goes to everybody
     off: bool = False  # it is marketing, and they unsubscribed from all of that
 
     @property
     def received(self) -> bool:
-        return not self.suppressed and (not self.asked or (self.wanted and not self.off))
+        return not self.suppressed and (not self.needs_consent or (self.wanted and not self.off))
 
     @property
     def state(self) -> str:
         if self.suppressed:
             return _("Suppressed")
-        if not self.asked:
+        if not self.needs_consent:
             return _("Always sent")
         if self.off:
             return _("Not received")
@@ -57,7 +57,7 @@ class Answer:
     @property
     def hint(self) -> str:
         """When and through whom they answered, or that an answer without effect is kept."""
-        if not self.asked:
+        if not self.needs_consent:
             return "" if self.suppressed else _("This kind needs no consent.")
         params = {"at": self.since, "who": self.told_by}
         if not self.since:
@@ -135,7 +135,9 @@ def _answer_about(
     needs_consent = category.kind == MARKETING
     off = needs_consent and not contact.subscribed
     wanted = _wants(contact, category)
-    return _answer(contact, category.name, wanted, last, suppression, asked=needs_consent, off=off)
+    return _answer(
+        contact, category.name, wanted, last, suppression, needs_consent=needs_consent, off=off
+    )
 
 
 def _answer(

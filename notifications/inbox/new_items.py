@@ -13,22 +13,22 @@ from django.db import connection
 MAX_LOOKED_AT = 1_000  # items of one person
 NEWEST = "SELECT coalesce(max(id), 0) FROM notifications_inboxitem"
 NUMBERS = """
-SELECT asked.contact, item.id
-FROM unnest(%s::bigint[], %s::bigint[]) AS asked (contact, floor),
+SELECT reader.contact, item.id
+FROM unnest(%s::bigint[], %s::bigint[]) AS reader (contact, floor),
 LATERAL (
     SELECT id FROM notifications_inboxitem
-    WHERE contact_id = asked.contact AND id > asked.floor
+    WHERE contact_id = reader.contact AND id > reader.floor
         AND archived_at IS NULL AND (expires_at IS NULL OR expires_at > now())
     ORDER BY id DESC LIMIT %s
 ) AS item
 ORDER BY item.id
 """
 BADGES = """
-SELECT asked.contact, count(*) FILTER (WHERE item.seen_at IS NULL), count(*)
-FROM unnest(%s::bigint[]) AS asked (contact) JOIN notifications_inboxitem item
-    ON item.contact_id = asked.contact AND item.read_at IS NULL AND item.archived_at IS NULL
+SELECT reader.contact, count(*) FILTER (WHERE item.seen_at IS NULL), count(*)
+FROM unnest(%s::bigint[]) AS reader (contact) JOIN notifications_inboxitem item
+    ON item.contact_id = reader.contact AND item.read_at IS NULL AND item.archived_at IS NULL
     AND (item.expires_at IS NULL OR item.expires_at > now())
-GROUP BY asked.contact
+GROUP BY reader.contact
 """
 
 

@@ -36,12 +36,12 @@ class Figure(models.Model):
 
 # The last figure before each moment: a level that did not change is not written again.
 LEVELS = """
-SELECT asked.what, asked.at, COALESCE(known.count, 0)
+SELECT point.what, point.at, COALESCE(known.count, 0)
 FROM unnest(%(whats)s::text[]) what CROSS JOIN unnest(%(moments)s::timestamptz[]) at
-CROSS JOIN LATERAL (SELECT what, at) asked
+CROSS JOIN LATERAL (SELECT what, at) point
 LEFT JOIN LATERAL (
     SELECT count FROM notifications_figure f
-    WHERE f.project_id = %(project)s AND f.what = asked.what AND f.at <= asked.at
+    WHERE f.project_id = %(project)s AND f.what = point.what AND f.at <= point.at
     ORDER BY f.at DESC LIMIT 1
 ) known ON TRUE
 """
@@ -104,7 +104,7 @@ DAILY = (REACHABLE, OPTED_OUT, DEAD)
 COUNTING_SECONDS = 20.0  # five million people take three
 TRIED_SECONDS = 86_400  # if counting takes too long, it is tried again the next day
 
-# Starts from the people who get nothing, as they are few; see asked/device_health.py.
+# Starts from the people who get nothing, as they are few; see device_health.py.
 COUNT_REACHABLE = """
 SELECT (
     SELECT count(*) FROM (

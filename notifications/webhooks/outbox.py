@@ -72,7 +72,7 @@ PUT = """
 INSERT INTO notifications_outgoing (endpoint_id, events)
 SELECT endpoint.id, jsonb_agg(event ORDER BY place)
 FROM notifications_endpoint endpoint, jsonb_array_elements(%(events)s) WITH ORDINALITY
-    AS told (event, place)
+    AS one (event, place)
 WHERE endpoint.project_id = %(project)s AND endpoint.disabled_at IS NULL
     AND event ->> 'type' = ANY(endpoint.kinds)
     AND (%(about)s::bigint IS NULL OR endpoint.only = '{}' OR %(about)s = ANY(endpoint.only))

@@ -34,7 +34,7 @@ UPDATE notifications_call call SET answer = '', events = (
             SELECT jsonb_object_agg(key, NULL) FROM unnest(%(personal)s::text[]) AS key
             WHERE event -> 'data' ? key
         )) ELSE event END ORDER BY place
-    ) FROM jsonb_array_elements(events) WITH ORDINALITY AS told (event, place)
+    ) FROM jsonb_array_elements(events) WITH ORDINALITY AS one (event, place)
 ) WHERE id = ANY(%(calls)s)
 """
 # An erasure waits until events that are becoming calls have become them, and the other way round:
@@ -89,14 +89,14 @@ def _hold(calls: dict[int, int]) -> None:
 # --- What is not a call yet -----------------------------------------------------------------------
 
 
-def without_the_erased(told: dict[int, list[dict[str, Any]]]) -> None:
+def without_the_erased(events: dict[int, list[dict[str, Any]]]) -> None:
     """Take erased people out of events that are about to become calls, by project.
 
     Nobody is erased until the transaction ends.
     """
-    for project_id in sorted(told):
+    for project_id in sorted(events):
         about_people = [
-            event for event in told[project_id] if event["data"].get("contact") is not None
+            event for event in events[project_id] if event["data"].get("contact") is not None
         ]
         if not about_people:
             continue

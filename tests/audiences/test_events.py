@@ -136,10 +136,10 @@ def test_rules_on_events_stand_among_others(project: Project, people: Any) -> No
 def test_the_explanation_says_how_often_it_happened_and_when_last(
     project: Project, people: dict[str, Contact]
 ) -> None:
-    told = why.verdict(people["ada"], did(within="P30D")).tree.told
+    told = why.verdict(people["ada"], did(within="P30D")).tree.history
     assert told.startswith("it happened 2 times, last on ")
     assert told.endswith(" UTC")
-    assert why.verdict(people["cleo"], did()).tree.told == "it never happened"
+    assert why.verdict(people["cleo"], did()).tree.history == "it never happened"
 
 
 @pytest.mark.parametrize(

@@ -79,8 +79,8 @@ def test_the_answer_to_why_shows_when_the_person_was_last_seen(
     found = why.verdict(ada, {"not": WITHIN_30_DAYS})
     assert not found.is_in
     [node] = found.because
-    assert node.said == "person last seen is not within the last 30 days, or is not known"
-    assert node.seen
+    assert node.words == "person last seen is not within the last 30 days, or is not known"
+    assert node.value
 
 
 def test_the_words_tell_the_person_from_the_device(project: Project) -> None:

@@ -324,12 +324,12 @@ def test_a_run_does_not_find_itself(world: Past, monkeypatch: pytest.MonkeyPatch
 
 def test_the_explanation_names_the_newest_run_and_how_each_device_ended(world: Past) -> None:
     any_run = rule(outcome="planned")
-    told = why.verdict(world.people[4], any_run).tree.told
+    told = why.verdict(world.people[4], any_run).tree.history
     assert told.startswith("was in 4 runs; run ")
     assert "skipped (A value the text needs is missing for this person)" in told
     assert "unknown outcome (The request left, but no answer came)" in told
     newest = rule(outcome="planned", run="last")
-    assert why.verdict(world.people[0], newest).tree.told == "was in none of these runs"
+    assert why.verdict(world.people[0], newest).tree.history == "was in none of these runs"
 
 
 def test_the_explanation_of_a_report_says_what_was_told_and_what_could_be(world: Past) -> None:
@@ -337,7 +337,7 @@ def test_the_explanation_of_a_report_says_what_was_told_and_what_could_be(world:
 
     def told(person: int, run: int) -> str:
         asked = rule("was_not", outcome="opened", run=run)
-        return why.verdict(world.people[person], asked).tree.told
+        return why.verdict(world.people[person], asked).tree.history
 
     assert told(0, first) == f"run {first}: accepted; reported: Received, Opened, Button 2"
     assert told(2, second) == f"run {second}: accepted; reported: Button 1"

@@ -57,8 +57,8 @@ def test_the_explanation_says_where_somebody_stands(project: Project) -> None:
     for one in selection.sample(project.pk, among(10), size=5):
         found = why.verdict(one, among(10))
         assert found.is_in
-        assert found.tree.told.startswith("placed at ")
-        assert float(found.tree.told.split()[2]) <= 10
+        assert found.tree.history.startswith("placed at ")
+        assert float(found.tree.history.split()[2]) <= 10
 
 
 def test_a_random_part_reads_as_a_sentence(project: Project) -> None:

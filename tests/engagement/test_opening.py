@@ -15,9 +15,9 @@ from campaigns.engagement.opening import (
     MIN_TOLD,
     OpenDelays,
     OpenRate,
+    add_up,
     load_open_delays,
     load_open_rate,
-    of_runs,
 )
 from campaigns.engagement.receipt import Receipt
 from campaigns.runs.ledger import Delivery
@@ -62,7 +62,7 @@ def test_a_faster_rate_would_break_it_for_readers_who_all_take_as_long(
 def test_a_few_runs_count_by_how_many_could_tell_and_too_few_phones_say_nothing(
     told: list[tuple[int, int, int, int]],
 ) -> None:
-    found = of_runs(told)
+    found = add_up(told)
     assert found.known == (found.able >= MIN_TOLD and found.opened >= MIN_OPENED)
     assert found.able == sum(able for *_, able, _reached in told)
     assert found.reached == sum(reached for *_, reached in told)

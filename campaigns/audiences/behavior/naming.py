@@ -22,10 +22,10 @@ STATEMENTS = {
 }
 
 
-def look_up_names(project_id: int, asked: Iterable[Named]) -> Names:
+def look_up_names(project_id: int, rows: Iterable[Named]) -> Names:
     """The names of the rows that exist; one statement for each kind of row."""
     ids: dict[str, set[int]] = {}
-    for sort, pk in asked:
+    for sort, pk in rows:
         ids.setdefault(sort, set()).add(pk)
     names: Names = {}
     for sort, numbers in ids.items():

@@ -142,17 +142,17 @@ def reasons_of(run: Run) -> list[tuple[str, str]]:
 
 # The chunks' sums have the reasons; the rows of one chunk with a reason give its outcome.
 REASONS = """
-SELECT DISTINCT x.status, asked.reason
+SELECT DISTINCT x.status, named.reason
 FROM (
     SELECT DISTINCT jsonb_object_keys(reasons) AS reason
     FROM campaigns_chunk WHERE run_id = %(run)s
-) asked
+) named
 CROSS JOIN LATERAL (
     SELECT first_seq, last_seq FROM campaigns_chunk
-    WHERE run_id = %(run)s AND reasons ? asked.reason LIMIT 1
+    WHERE run_id = %(run)s AND reasons ? named.reason LIMIT 1
 ) k
 JOIN campaigns_delivery x
-    ON x.run_id = %(run)s AND x.seq BETWEEN k.first_seq AND k.last_seq AND x.reason = asked.reason
+    ON x.run_id = %(run)s AND x.seq BETWEEN k.first_seq AND k.last_seq AND x.reason = named.reason
 ORDER BY 1, 2
 """
 

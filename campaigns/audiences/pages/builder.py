@@ -83,11 +83,11 @@ class RulesBuilder(CodeArea):
         return render_to_string("admin/campaigns/audience/builder.html", context)
 
 
-def choices(project_id: int, asked: list[str]) -> dict[str, Any]:
-    """Fields, operators and lists to choose from. `asked`: attributes the rules already name."""
+def choices(project_id: int, used_names: list[str]) -> dict[str, Any]:
+    """Fields, operators and lists to choose from. `used_names`: attributes that the rules name."""
     known = {attribute.name: attribute for attribute in vocabulary.attributes(project_id)}
     declared = {name: kind for name, kind in types_of(project_id).items() if name not in known}
-    strangers = [name for name in dict.fromkeys(asked) if name not in {**known, **declared}]
+    strangers = [name for name in dict.fromkeys(used_names) if name not in {**known, **declared}]
     unknown_names = vocabulary.nowhere(project_id, strangers)
     lists = Audience.objects.filter(project=project_id, kind=Audience.Kind.LIST)
     return {

@@ -38,12 +38,12 @@ class Command(BaseCommand):
                           help="the file that its -s names")  # fmt: skip
 
     def handle(self, *, process: str, **options: Any) -> None:
-        asked = {
+        checks = {
             "worker": lambda: _worker(options["node"]),
             "feed": lambda: _feed(options["port"]),
             "beat": lambda: _beat(options["schedule"]),
         }
-        self.stdout.write(asked[process]())
+        self.stdout.write(checks[process]())
 
 
 def _worker(node: str) -> str:

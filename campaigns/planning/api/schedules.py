@@ -263,13 +263,13 @@ class HolidaysAsked(serializers.Serializer[Any]):
     until = serializers.IntegerField(required=False)
     language = serializers.CharField(max_length=35, default="en", validators=[validate_locale])
 
-    def validate(self, asked: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         today = timezone.now().date()
-        asked = {"until": today.year + 1, **asked}
-        wrong = public_holidays.problems(asked["country"], asked["part"], asked["until"], today)
+        attrs = {"until": today.year + 1, **attrs}
+        wrong = public_holidays.problems(attrs["country"], attrs["part"], attrs["until"], today)
         if wrong:
             raise serializers.ValidationError(wrong)
-        return asked
+        return attrs
 
 
 class HolidayPartSerializer(serializers.Serializer[Any]):

@@ -66,12 +66,12 @@ class Step:
 
 
 def rail(
-    campaign: Campaign | None, form: Any, asked: str, furthest: int, now: datetime
+    campaign: Campaign | None, form: Any, opened: str, furthest: int, now: datetime
 ) -> list[Step]:
     """The steps of the rail. `furthest`: the number of the last step that this user has seen."""
     missing = {name: _missing(campaign, name, now) for name in FIELDS}
     wrong = {name for name in FIELDS if set(FIELDS[name]) & set(form.errors)}
-    current = _current(campaign, asked, wrong, missing)
+    current = _current(campaign, opened, wrong, missing)
     launched = campaign is not None and campaign.current_run() is not None
     last_seen = max(furthest, [*FIELDS].index(current) + 1)
     return [

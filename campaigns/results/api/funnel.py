@@ -113,8 +113,8 @@ def _count_beside(result: Funnel) -> dict[str, int]:
     return {name: counts.get(BY_NAME[name], 0) for name in BESIDE}
 
 
-def step_of(told: StepCount, may_have: int) -> dict[str, Any]:
-    return {"step": told.event.name.lower(), **_share(told, may_have)}
+def step_of(reported: StepCount, may_have: int) -> dict[str, Any]:
+    return {"step": reported.event.name.lower(), **_share(reported, may_have)}
 
 
 def _share(step: StepCount, may_have: int) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def _goal(run: Run, goal: Goal | None, may_have: int) -> dict[str, Any] | None:
         "event": run.goal_event,
         "after": run.goal_after,
         "within_seconds": run.goal_within_seconds,
-        **_share(goal.told, may_have),
+        **_share(goal.reported, may_have),
         "times": goal.times,
         "value_of": run.goal_value,
         "value": float(goal.amount) if run.goal_value else None,

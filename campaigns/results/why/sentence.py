@@ -181,8 +181,8 @@ def _failing_rules(why: Why) -> str:
 
 
 def _describe_rule(node: Node) -> str:
-    if value := node.told or node.seen:
+    if value := node.history or node.value:
         text = _("%(rule)s (it is %(seen)s)")
         return text % {"rule": node.otherwise, "seen": value[:LONGEST_SEEN]}
     unknown = _("%(rule)s (not known)") % {"rule": node.otherwise}
-    return unknown if node.seen == "" else node.otherwise
+    return unknown if node.value == "" else node.otherwise

@@ -168,12 +168,12 @@ def _within_sql(period: timedelta, now: str) -> str:
 # statement reads what is there once it has its turn.
 TURN = """SELECT pg_advisory_xact_lock(hashtextextended('caps of project ' || %(project)s, 0));
 """
-# Counts the people whose window opens. `asked` has why each person is out, `opened` the window.
+# Counts the people whose window opens. `checked` has why each person is out, `opened` the window.
 COUNT = """
 INSERT INTO campaigns_counted (contact_id, run_id, seq, message, category, at)
 SELECT contact_id, %(run)s, seq, COALESCE(message, 0), %(category)s::bigint,
     (SELECT clock_timestamp())
-FROM asked WHERE out = '' AND EXISTS (SELECT FROM opened)
+FROM checked WHERE out = '' AND EXISTS (SELECT FROM opened)
 """
 
 

@@ -43,32 +43,32 @@ ACCEPT = f"SELECT * FROM accept_messages(%(project)s, %(rows)s, EXISTS ({STILL_V
 OURS = "SELECT * FROM accept_messages(%(project)s, %(rows)s, TRUE)"
 
 
-def accept(key: ApiKey, asked: list[dict[str, Any]]) -> list[Accepted | UnknownRecipient]:
+def accept(key: ApiKey, calls: list[dict[str, Any]]) -> list[Accepted | UnknownRecipient]:
     """Store messages, each by itself: an unknown person does not stop the others.
 
     Raises Revoked, even if the key was valid when the call came.
 
     If the process dies here: all of them are stored or none is, and the caller got no answer.
     """
-    return _accept_all(key.project_id, key, asked)
+    return _accept_all(key.project_id, key, calls)
 
 
-def accept_new(key: ApiKey, asked: dict[int, dict[str, Any]]) -> dict[int, str]:
+def accept_new(key: ApiKey, calls: dict[int, dict[str, Any]]) -> dict[int, str]:
     """Store new messages in one statement; return the ids of those that were stored, by index.
 
     The others are not stored: call `accept` to learn why. Raises the same errors as `accept`.
 
     If the process dies here: all of them are stored or none is, and the caller got no answer.
     """
-    run_id, numbers = _write_messages(key.project_id, key, asked)
+    run_id, numbers = _write_messages(key.project_id, key, calls)
     return {
         place: id_of(run_id or 0, number) for place, (number, is_new) in numbers.items() if is_new
     }
 
 
-def accept_ours(project_id: int, asked: list[dict[str, Any]]) -> list[Accepted | UnknownRecipient]:
+def accept_ours(project_id: int, calls: list[dict[str, Any]]) -> list[Accepted | UnknownRecipient]:
     """The same as `accept`, for our own messages, without an API key."""
-    return _accept_all(project_id, None, asked)
+    return _accept_all(project_id, None, calls)
 
 
 def _accept_all(

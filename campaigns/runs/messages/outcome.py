@@ -67,9 +67,9 @@ def blocks(days: Collection[int]) -> dict[int, Block]:
     }
 
 
-def is_late(message: Message, told: Outcome) -> bool:
+def is_late(message: Message, result: Outcome) -> bool:
     """Whether a part of it is due and still waits."""
-    return told.state in (WAITING, SENDING) and message.at <= timezone.now()
+    return result.state in (WAITING, SENDING) and message.at <= timezone.now()
 
 
 @dataclass(frozen=True)

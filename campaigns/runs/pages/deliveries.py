@@ -73,7 +73,7 @@ def _read_filters(query: QueryDict) -> Filters:
         person=query.get("person", "").strip()[:200],
         chunk=number(query.get("chunk", "")),
         resent=query.get("resent") == "1",
-        told=_read_choice(query, "told", [*TOLD, NOT_OPENED]),
+        reported=_read_choice(query, "told", [*TOLD, NOT_OPENED]),
         revision=number(query.get("revision", "")) or None,
         variant=group.NUMBERS.get(query.get("variant", "")),
     )
@@ -136,7 +136,7 @@ def _query_params(filters: Filters) -> dict[str, str]:
         "person": filters.person,
         "chunk": "" if filters.chunk is None else str(filters.chunk),
         "resent": "1" if filters.resent else "",
-        "told": filters.told,
+        "told": filters.reported,
         "revision": "" if filters.revision is None else str(filters.revision),
         "variant": group.name_of(filters.variant),
     }

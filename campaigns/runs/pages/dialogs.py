@@ -34,7 +34,7 @@ from notifications.values.shares import share
 
 
 class RunDialog(Dialog):
-    """A dialog of one run. `asked`: the action's arguments. `follows`: what happens next."""
+    """A dialog of one run. `arguments`: the action's arguments. `follows`: what happens next."""
 
     @cached_property
     def run(self) -> Run:

@@ -46,7 +46,7 @@ class Line:
     revision: int | None  # if the run's text was changed under way
     at: str
     status: str
-    told: str  # the last step that the phone reported
+    reported: str  # the last step that the phone reported
     code: str
     reason: str
     detail: str
@@ -142,7 +142,7 @@ def _line(
         revision=sent.revision if run.revision > FIRST else None,
         at=_clock(sent.at, run) if sent.at else "",
         status=str(Delivery.Status(sent.status).label) if sent.status else waits or _("Waiting"),
-        told=str(step.label) if step else "",
+        reported=str(step.label) if step else "",
         code=sent.status or "waiting",
         reason=in_words(sent.reason),
         detail=detail_in_words(sent.reason, sent.detail),

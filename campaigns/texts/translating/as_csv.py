@@ -18,8 +18,8 @@ MAX_ROWS = 1_000
 MARK = "\ufeff"  # tells Excel that the file is UTF-8
 
 
-def written(content: Content, asked: Iterable[str] = ()) -> str:
-    tags = columns(content, asked)
+def written(content: Content, more: Iterable[str] = ()) -> str:
+    tags = columns(content, more)
     file = io.StringIO()
     rows = csv.writer(file, lineterminator="\r\n")
     rows.writerow([ID, FIELD, SOURCE, *tags])

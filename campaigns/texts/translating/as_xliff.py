@@ -26,13 +26,13 @@ DEEPEST = 50
 MAX_ELEMENTS = 100_000
 
 
-def written(content: Content, asked: Iterable[str] = (), *, source: str, original: str) -> str:
+def written(content: Content, more: Iterable[str] = (), *, source: str, original: str) -> str:
     """Write the file. `source`: the language of the main text, which a template does not store."""
     files = "".join(
         f'<file original={quoteattr(original)} datatype="plaintext"'
         f" source-language={quoteattr(source)} target-language={quoteattr(tag)}><body>\n"
         f"{''.join(_unit(unit, tag) for unit in units(content))}</body></file>\n"
-        for tag in columns(content, asked)
+        for tag in columns(content, more)
     )
     head = '<?xml version="1.0" encoding="UTF-8"?>\n'
     return f'{head}<xliff version="1.2" xmlns="{SPACE}">\n{files}</xliff>\n'

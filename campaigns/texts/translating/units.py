@@ -69,10 +69,10 @@ def put(texts: Mapping[str, Any], id: str, text: str) -> dict[str, Any]:
     return {**texts, id: text}
 
 
-def columns(content: Content, asked: Iterable[str] = ()) -> list[str]:
+def columns(content: Content, more: Iterable[str] = ()) -> list[str]:
     """The languages of the content, then others that were asked for."""
     own = sorted(content["locales"])
-    return [*own, *(tag for tag in dict.fromkeys(asked) if tag not in own)]
+    return [*own, *(tag for tag in dict.fromkeys(more) if tag not in own)]
 
 
 # XML has no way to write these characters, and no phone shows them.

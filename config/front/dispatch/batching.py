@@ -26,7 +26,7 @@ Said = TypeVar("Said")
 
 @dataclass(eq=False)
 class _Request(Generic[Asked, Said]):
-    asked: Asked
+    payload: Asked
     said: asyncio.Future[Said]
     came: float = field(default_factory=time.monotonic)
 
@@ -49,12 +49,12 @@ class Batcher(Generic[Asked, Said]):
         self.waiting: deque[_Request[Asked, Said]] = deque()
         self.work: asyncio.Task[None] | None = None  # while there is some
 
-    async def ask(self, asked: Asked) -> Said:
+    async def ask(self, payload: Asked) -> Said:
         """Wait for the answer of the request's turn. Raises Refused."""
         late = self.waiting and time.monotonic() - self.waiting[0].came > self.within
         if late or len(self.waiting) >= self.most:
             raise self.refusal
-        request = _Request[Asked, Said](asked, asyncio.get_running_loop().create_future())
+        request = _Request[Asked, Said](payload, asyncio.get_running_loop().create_future())
         self.waiting.append(request)
         if self.work is None:
             self.work = asyncio.create_task(self._turns())
@@ -75,7 +75,7 @@ class Batcher(Generic[Asked, Said]):
             await asyncio.sleep(GATHERING)
 
     async def _turn(self, turn: list[_Request[Asked, Said]]) -> None:
-        payloads = [request.asked for request in turn]
+        payloads = [request.payload for request in turn]
         answers: Sequence[Said | Exception]
         try:
             answers = await asyncio.get_running_loop().run_in_executor(

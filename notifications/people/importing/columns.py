@@ -185,19 +185,19 @@ def remembered(project_id: int, head: Sequence[str]) -> list[Column] | None:
 
 
 def from_pairs(
-    head: Sequence[str], guessed: Sequence[Column], told: Mapping[str, Any]
+    head: Sequence[str], guessed: Sequence[Column], declared: Mapping[str, Any]
 ) -> list[Column]:
     """The guess, overridden by a map file for some columns. Raises ValidationError by column.
 
     {"User No": "external_id", "Joined": {"meaning": "attribute", "name": "joined", "type": "time"}}
     """
-    unknown = sorted(set(told) - set(head))
+    unknown = sorted(set(declared) - set(head))
     if unknown:
         text = gettext("The file has no such column. It has: %(columns)s.")
         known = ", ".join(head)[:300]
         raise ValidationError({name[:100]: text % {"columns": known} for name in unknown[:20]})
     return [
-        _declared_column(column, told[column.head]) if column.head in told else column
+        _declared_column(column, declared[column.head]) if column.head in declared else column
         for column in guessed
     ]
 

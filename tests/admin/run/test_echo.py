@@ -184,7 +184,7 @@ def test_every_number_is_what_the_rows_say(asking: Project, seed: int) -> None:
     assert {step.event: (step.count, step.able) for step in found.steps} == by_rows(run)
     assert found.last is not None
     for group in found.groups["platform"]:
-        assert (group.told.count, group.told.able) == by_rows(run, group.value)[found.last]
+        assert (group.reported.count, group.reported.able) == by_rows(run, group.value)[found.last]
 
 
 def by_rows(run: Run, platform: str = "") -> dict[Event, tuple[int, int]]:

@@ -227,7 +227,7 @@ def test_later_it_is_asked_again_and_the_numbers_each_time(
             await said_by(front, {"raw_path": path.encode()})
         monkeypatch.setattr("config.front.dispatch.shared.SECONDS", 0)
         await said_by(front, {"raw_path": b"/readyz", "method": "HEAD"})
-        while front.shared["/readyz"].asked.get("HEAD"):
+        while front.shared["/readyz"].pending.get("HEAD"):
             await asyncio.sleep(0)
         await said_by(front, {"raw_path": b"/readyz", "method": "HEAD"})
 

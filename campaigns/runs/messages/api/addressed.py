@@ -43,19 +43,19 @@ def as_the_key_may(view: ApiView) -> Iterator[None]:
         raise authentication.no_such_key() from error
 
 
-def accept_each(view: ApiView, asked: list[dict[str, Any]]) -> list[Accepted | UnknownRecipient]:
+def accept_each(view: ApiView, calls: list[dict[str, Any]]) -> list[Accepted | UnknownRecipient]:
     """To one person or device each. Who is unknown and may be created is, with their message: both
     are there, or neither."""
-    answers = accept(view.key, asked)
+    answers = accept(view.key, calls)
     new = [
         place
         for place, answer in enumerate(answers)
-        if isinstance(answer, UnknownRecipient) and "person" in asked[place]
+        if isinstance(answer, UnknownRecipient) and "person" in calls[place]
     ]
     if new:
         with transaction.atomic():
-            create(view, [asked[place]["person"] for place in new])
-            again = accept(view.key, [asked[place] for place in new])
+            create(view, [calls[place]["person"] for place in new])
+            again = accept(view.key, [calls[place] for place in new])
         answers = [*answers]
         for place, answer in zip(new, again, strict=True):
             answers[place] = answer

@@ -122,9 +122,9 @@ class BulkTaken(serializers.Serializer[Any]):
     rejected = RejectedRow(many=True)
 
 
-def status_json(message: Message, told: Outcome) -> dict[str, Any]:
+def status_json(message: Message, result: Outcome) -> dict[str, Any]:
     blocks = outcome.blocks({message.run_id})
-    return {**_status_fields(message, told, blocks), "people": told.people}
+    return {**_status_fields(message, result, blocks), "people": result.people}
 
 
 def device_json(row: dict[str, Any], *, whole: bool) -> dict[str, Any]:

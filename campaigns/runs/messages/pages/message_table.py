@@ -92,11 +92,13 @@ def _lines(rows: list[MessageRow]) -> list[Line]:
     ]
 
 
-def in_a_word(told: Outcome) -> str:
+def in_a_word(result: Outcome) -> str:
     """The outcomes on the devices: “1 accepted, 2 rejected”."""
-    if told.state == outcome.FINISHED and not told.totals["planned"]:
+    if result.state == outcome.FINISHED and not result.totals["planned"]:
         return _("no device")
     names: dict[str, Any] = {outcome.WAITING: _("Waiting"), **dict(Delivery.Status.choices)}
     return ", ".join(
-        f"{count:,} {str(names[status]).lower()}" for status, count in told.devices.items() if count
+        f"{count:,} {str(names[status]).lower()}"
+        for status, count in result.devices.items()
+        if count
     )

@@ -61,7 +61,7 @@ class Row:
     label: str
     count: int
     width: str
-    told: StepCount | None = None  # None: a number that we know ourselves
+    reported: StepCount | None = None  # None: a number that we know ourselves
     coverage: str = ""
     total: str = ""  # name of a total: totals refresh more often, with this number
 
@@ -128,9 +128,9 @@ def _rows(run: Run, results: Funnel, totals: sums.Totals) -> list[Row]:
     reached = (
         row(
             run.goal_event,
-            goal.told.count,
-            told=goal.told,
-            coverage=goal.told.coverage(results.may_have),
+            goal.reported.count,
+            told=goal.reported,
+            coverage=goal.reported.coverage(results.may_have),
         )
         for goal in [results.goal]
         if goal
@@ -146,7 +146,7 @@ def _goal(run: Run, results: Funnel) -> dict[str, Any]:
     opened = (
         step_count
         for step_count in results.steps
-        if step_count.event == goal.told.event == Event.OPENED
+        if step_count.event == goal.reported.event == Event.OPENED
     )
     step = next((step_count for step_count in opened if step_count.count), None)
     return {
@@ -155,7 +155,7 @@ def _goal(run: Run, results: Funnel) -> dict[str, Any]:
         "goal_without": without_value(run) if goal.times else 0,
         "goal_amount": amount(goal.amount) if run.goal_value else "",
         # Other reports imply “received”, too; the number of these devices is not counted.
-        "goal_of_opened": share(goal.told.count, step.count) if step else "",
+        "goal_of_opened": share(goal.reported.count, step.count) if step else "",
         "goal_groups": [
             (by, str(TITLES[by]), _goal_lines(results, by))
             for by, groups in results.goal_groups.items()
@@ -177,9 +177,9 @@ def _goal_lines(results: Funnel, by: str) -> list[tuple[str, Goal, str]]:
     if whole is None:
         return []
     rest_count = StepCount(
-        whole.told.event,
-        whole.told.count - sum(group.goal.told.count for group in largest),
-        (whole.told.able or 0) - sum(group.goal.told.able or 0 for group in largest),
+        whole.reported.event,
+        whole.reported.count - sum(group.goal.reported.count for group in largest),
+        (whole.reported.able or 0) - sum(group.goal.reported.able or 0 for group in largest),
     )
     all_others = Goal(
         rest_count,
@@ -195,10 +195,10 @@ def _lines(results: Funnel, by: str) -> list[tuple[str, StepCount]]:
     """The largest groups, and all others as one: the lines add up to the funnel's step."""
     largest = results.groups[by][:SHOWN]
     (whole,) = (step for step in results.steps if step.event == results.last)
-    count = whole.count - sum(group.told.count for group in largest)
-    able = (whole.able or 0) - sum(group.told.able or 0 for group in largest)
+    count = whole.count - sum(group.reported.count for group in largest)
+    able = (whole.able or 0) - sum(group.reported.able or 0 for group in largest)
     all_others = [(_("All others"), StepCount(whole.event, count, able))] if able else []
-    return [*((in_words(by, group.value), group.told) for group in largest), *all_others]
+    return [*((in_words(by, group.value), group.reported) for group in largest), *all_others]
 
 
 def _asks_again(run: Run, now: datetime) -> str:
@@ -250,7 +250,7 @@ def _foreseen(opens: Opens | None, most: int) -> list[float]:
     if opens is None or not (opens.counts and opens.expected):
         return []
     counts = stored_forecast.in_steps(opens.counts, opens.step, 60 * SLOT_MINUTES)
-    return [count * opens.told / opens.expected for count in counts[:most]]
+    return [count * opens.reported / opens.expected for count in counts[:most]]
 
 
 def _describe_plan(opens: Opens) -> str:
@@ -258,9 +258,9 @@ def _describe_plan(opens: Opens) -> str:
         "Dashed: as foreseen when it began. About %(count)s opens, of which phones tell of about "
         "%(told)s."
     )
-    if opens.told >= opens.expected:
+    if opens.reported >= opens.expected:
         text = _("Dashed: as foreseen when it began. About %(count)s opens.")
-    return text % {"told": f"{opens.told:,}", "count": f"{opens.expected:,}"}
+    return text % {"told": f"{opens.reported:,}", "count": f"{opens.expected:,}"}
 
 
 def _summed(counts: Sequence[float], slots: int) -> list[float]:

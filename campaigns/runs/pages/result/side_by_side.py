@@ -89,7 +89,7 @@ def _goal(result: _Result) -> Cell:
     goal = result.funnel.goal
     if goal is None:
         return Cell("–")
-    cell = _step(goal.told)
+    cell = _step(goal.reported)
     return Cell(cell.count, cell.share, cell.width, goal_in_words.goal_in_words(result.run))
 
 

@@ -33,7 +33,7 @@ WITH given AS MATERIALIZED (
     SELECT row, external_id, attributes, locale, timezone FROM {table} WHERE {range}
 ), often AS MATERIALIZED (
     SELECT external_id FROM given GROUP BY external_id HAVING count(*) > 1
-), told AS (
+), newest AS (
     SELECT external_id,
         (array_agg(locale ORDER BY row DESC) FILTER (WHERE locale IS NOT NULL))[1] AS locale,
         (array_agg(timezone ORDER BY row DESC) FILTER (WHERE timezone IS NOT NULL))[1] AS timezone
@@ -47,8 +47,8 @@ INSERT INTO import_person (external_id, attributes, locale, timezone)
 SELECT external_id, attributes, locale, timezone FROM given
 WHERE NOT EXISTS (SELECT FROM often WHERE often.external_id = given.external_id)
 UNION ALL
-SELECT told.external_id, attributes.attributes, told.locale, told.timezone
-FROM told LEFT JOIN attributes USING (external_id)
+SELECT newest.external_id, attributes.attributes, newest.locale, newest.timezone
+FROM newest LEFT JOIN attributes USING (external_id)
 """
 # Left out at first: ON CONFLICT looks up each person once more, which takes a fifth of the merge.
 # A person who was created meanwhile is a collision, and the part is repeated with it.
