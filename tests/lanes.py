@@ -32,7 +32,7 @@ LONG = (
     "roles/test_matrix.py",
     "browser/test_story.py",
     "redis/test_redis_tls.py",
-    "admin/audience/test_audience_browser.py",
+    "audiences/pages/test_audience_browser.py",
     "stack/test_database_role.py",
     "keys/test_tokens.py",
     "pacing/test_pacing.py",

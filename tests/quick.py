@@ -83,27 +83,36 @@ def tests_in(folder: Path) -> tuple[Path, ...]:
     return tuple(sorted(folder.rglob("test_*.py")))
 
 
-# The pages of a feature are tested in tests/admin/, in a folder named after their model.
-PAGES_OF = {
-    "audiences": "audience",
-    "planning": "campaign",
-    "runs": "run",
-    "texts": "template",
-    "triggers": "automation",
+# Templates lie in a folder named after their model.
+FEATURE_OF = {
+    "audience": "audiences",
+    "automation": "triggers",
+    "campaign": "planning",
+    "run": "runs",
+    "snippet": "texts",
+    "template": "texts",
 }
 
 
 def mirror(file: Path) -> Path | None:
     """The folder of tests that bears the names of this file's folders."""
     product, *folders = file.relative_to(ROOT).parts[:-1] or ("",)
-    if folders[1:2] == ["pages"]:
-        folders = ["admin", PAGES_OF.get(folders[0], folders[0]), *folders[2:]]
+    model = folders[-1] if folders else ""
+    if product == "templates" and model in FEATURE_OF:
+        folders = [FEATURE_OF[model], "pages"]
     here = TESTS
     for name in folders:
-        here = here / name if (here / name).is_dir() else here
-    if here == TESTS:
+        if (here / name).is_dir():
+            here /= name
+        elif holds_tests(TESTS / name):
+            here = TESTS / name
+    if not holds_tests(here):
         here = TESTS / product
-    return here if here != TESTS and here.is_dir() else None
+    return here if holds_tests(here) else None
+
+
+def holds_tests(folder: Path) -> bool:
+    return folder != TESTS and any(folder.glob("test_*.py"))
 
 
 def git(*words: str) -> list[str]:

@@ -13,10 +13,10 @@ from campaigns.planning.pages import launch
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.api_key import ApiKey
-from tests.admin.calendar.reading import move
 from tests.admin.desk import Desk, text_of
 from tests.given.builders import make_campaign, make_people, make_scheduled_run
 from tests.given.campaign_form import form
+from tests.planning.pages.calendar.reading import move
 
 pytestmark = pytest.mark.django_db
 A_YEAR = "Choose a year from 2001 to 2099."

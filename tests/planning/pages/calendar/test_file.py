@@ -14,9 +14,9 @@ from campaigns import control
 from campaigns.planning.pages.calendar import calendar as pages
 from campaigns.planning.pages.calendar.ics import plain
 from notifications.people.project import Project
-from tests.admin.calendar.reading import events
 from tests.admin.desk import Desk
 from tests.given.builders import make_campaign, make_people, make_project, make_scheduled_run
+from tests.planning.pages.calendar.reading import events
 
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 AT = datetime(2031, 5, 14, 23, 30, tzinfo=UTC)

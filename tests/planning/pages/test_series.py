@@ -12,9 +12,9 @@ from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.project import Project
-from tests.admin.calendar.reading import cells
 from tests.admin.desk import Desk, messages_of, text_of
 from tests.given.builders import make_campaign, make_people, make_run
+from tests.planning.pages.calendar.reading import cells
 
 pytestmark = pytest.mark.django_db
 FIRST, DAY = datetime(2031, 5, 7, tzinfo=UTC), timedelta(days=1)

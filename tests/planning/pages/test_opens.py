@@ -17,11 +17,11 @@ from notifications.pacing.fcm_signals import AnswerCounts
 from notifications.pacing.gate import Gate
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
-from tests.admin.campaign.estimate import rate_of
 from tests.admin.desk import Desk
 from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import make_campaign, make_people, make_run
 from tests.given.opened import opened
+from tests.planning.pages.estimate import rate_of
 from tests.rehearsals.shared import ask
 
 pytestmark = pytest.mark.django_db

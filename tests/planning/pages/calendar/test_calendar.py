@@ -15,9 +15,9 @@ from campaigns.planning.calendar import Entry
 from campaigns.planning.pages.calendar import calendar as pages
 from campaigns.runs.run import Run
 from notifications.people.project import Project
-from tests.admin.calendar.reading import cells
 from tests.admin.desk import Desk
 from tests.given.builders import make_campaign, make_people, make_run, make_scheduled_run
+from tests.planning.pages.calendar.reading import cells
 
 pytestmark = pytest.mark.django_db
 SEOUL = ZoneInfo("Asia/Seoul")

@@ -9,9 +9,9 @@ import pytest
 from campaigns.audiences import words
 from notifications.people.project import Project
 from tests.admin.desk import Desk
-from tests.admin.run.course import settle
 from tests.given.builders import make_campaign, make_contact, make_device, make_run
 from tests.given.campaign_form import goal_form
+from tests.runs.pages.course import settle
 
 pytestmark = pytest.mark.django_db
 EMPTY = '{"all": [{"field": "attributes.city", "op": "in", "value": []}]}'

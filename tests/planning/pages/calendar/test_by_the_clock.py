@@ -13,9 +13,9 @@ from campaigns import control
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.project import Project
-from tests.admin.calendar.reading import cells, events
 from tests.admin.desk import Desk
 from tests.given.builders import make_campaign, make_people
+from tests.planning.pages.calendar.reading import cells, events
 
 pytestmark = pytest.mark.django_db
 NINE = datetime(2031, 5, 14, tzinfo=UTC)  # 09:00 in Seoul

@@ -10,9 +10,9 @@ from playwright.sync_api import Browser, Route, expect
 from pytest_django.live_server_helper import LiveServer
 
 from notifications.people.project import Project
-from tests.admin.campaign.calendar_file import FILE
 from tests.browser.sessions import log_in
 from tests.given.builders import make_campaign, make_people
+from tests.planning.pages.calendar_file import FILE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

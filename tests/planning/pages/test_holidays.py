@@ -11,10 +11,10 @@ from django.http import HttpResponse
 
 from campaigns.planning.campaign import Campaign
 from notifications.people.project import Project
-from tests.admin.campaign.calendar_file import FILE
 from tests.admin.desk import Desk, text_of
 from tests.given.builders import make_campaign
 from tests.given.campaign_form import CHANGE, form
+from tests.planning.pages.calendar_file import FILE
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("project")]
 

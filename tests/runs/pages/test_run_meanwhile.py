@@ -10,8 +10,8 @@ from campaigns.engine import engine, freezing
 from campaigns.runs.reasons import Cause
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
-from tests.admin.run.course import cells_of, settle
 from tests.given.builders import make_people, make_run
+from tests.runs.pages.course import cells_of, settle
 
 pytestmark = pytest.mark.django_db
 

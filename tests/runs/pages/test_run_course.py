@@ -25,8 +25,8 @@ from notifications.admin.ui.axis import nice_top
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.admin.desk import Desk, text_of
-from tests.admin.run.course import cells_of, settle
 from tests.given.builders import make_contact, make_device, make_people, make_run
+from tests.runs.pages.course import cells_of, settle
 
 pytestmark = pytest.mark.django_db
 

@@ -28,9 +28,9 @@ from notifications.postgres import budget
 from notifications.staff import audit
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
-from tests.admin.calendar.reading import move
 from tests.admin.desk import Desk, messages_of, text_of
 from tests.given.builders import make_campaign, make_people, make_project, make_scheduled_run
+from tests.planning.pages.calendar.reading import move
 from tests.roles.people import logged_in
 
 pytestmark = pytest.mark.django_db
