@@ -26,7 +26,9 @@ def test_the_tests_of_a_file_lie_where_its_folders_are_named(file: str, folder: 
     assert mirror(ROOT / file) == TESTS / folder
 
 
-@pytest.mark.parametrize("file", ["README.md", "campaigns/runs/run.py", "templates/404.html", "tests.md"])
+@pytest.mark.parametrize(
+    "file", ["README.md", "campaigns/runs/run.py", "templates/404.html", "tests.md"]
+)
 def test_some_files_have_no_folder_of_tests(file: str) -> None:
     assert mirror(ROOT / file) is None
 
