@@ -45,10 +45,10 @@ def open_for_change(kind: type[Any], pk: int) -> None:
     Needs a transaction. A template that is older than its revisions gets its first one here, or its
     former text would be lost.
     """
-    row = kind.objects.select_for_update().filter(pk=pk).first()
+    row: Revised | None = kind.objects.select_for_update().filter(pk=pk).first()
     if row is None or row.revisions.exists():
         return
-    former = row.revisions.create(number=1, content=row.kept(), by="")
+    former = row.revisions.create(number=1, content=row.as_stored(), by="")
     row.revisions.filter(pk=former.pk).update(at=row.updated_at)
 
 

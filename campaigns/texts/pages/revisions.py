@@ -77,7 +77,7 @@ class Revisions:
             "is_newest": number == newest,
             "first": before is None,
             "since_before": describe_changes(_changes_since(chosen, before)),
-            "until_now": describe_changes(changes(row.kept(), chosen.content)),
+            "until_now": describe_changes(changes(row.as_stored(), chosen.content)),
             "may_change": self.page.has_change_permission(request, row),
         }
         return self._render(request, row, "revision.html", context)

@@ -44,7 +44,7 @@ class TextPage(Page):
             context["newest_of_mine"] = mine.number if mine else 0
             if not self.has_change_permission(request, row):
                 context["only_shown"] = self.as_posted(row)
-                filled = [change for change in changes({}, row.kept()) if change.after]
+                filled = [change for change in changes({}, row.as_stored()) if change.after]
                 context["as_it_is"] = describe_changes(filled)
         form = context["adminform"].form
         context["meanwhile"] = meanwhile = getattr(form, "meanwhile", None)
