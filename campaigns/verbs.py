@@ -48,7 +48,7 @@ class Verb:
     text: Words = ""  # empty: the dialog needs more than a sentence
     button: Words
     danger: bool = False
-    said: Words  # the message afterwards
+    done_text: Words  # the message afterwards
     cancelled: Words = ""  # the refusal for a cancelled run; empty: it is allowed
     nobody: Words = ""  # the refusal if there is nothing to act on: `does` returned 0 or False
     # What to do first, if the verb would fit after that.
@@ -80,7 +80,7 @@ class Verb:
 
     def message(self, run: Run, came_of: object) -> str:
         count = came_of if isinstance(came_of, int) else 0
-        return self.said % {"number": run.pk, "many": count, "count": f"{count:,}"}
+        return self.done_text % {"number": run.pk, "many": count, "count": f"{count:,}"}
 
 
 def offered(run: Run) -> list[Verb]:
@@ -139,7 +139,7 @@ PAUSE = Verb(
         "pausing sends nothing twice."
     ),
     button=_("Pause"),
-    said=_("Run %(number)d is paused."),
+    done_text=_("Run %(number)d is paused."),
     reference="Pause the run: within two seconds, sending stops until it is resumed.",
 )
 RESUME = Verb(
@@ -149,7 +149,7 @@ RESUME = Verb(
     label=_("Resume"),
     question=_("Resume this run?"),
     button=_("Resume"),
-    said=_("Run %(number)d was resumed."),
+    done_text=_("Run %(number)d was resumed."),
     reference="Resume the run where it stopped. What it paused for will not pause it again.",
 )
 GO_ON = Verb(
@@ -160,7 +160,7 @@ GO_ON = Verb(
     question=_("Go on with the rest now?"),
     text=_("Nothing more is waited for, and the first part is not judged: the rest goes now."),
     button=_("Go on now"),
-    said=ngettext_lazy(
+    done_text=ngettext_lazy(
         "It goes to the rest now: %(count)s device.",
         "It goes to the rest now: %(count)s devices.",
         "many",
@@ -179,7 +179,7 @@ CHANGE_RATE = Verb(
     label=_("Change the rate"),
     question=_("Change the rate?"),
     button=_("Change it"),
-    said=_("The rate of run %(number)d was changed."),
+    done_text=_("The rate of run %(number)d was changed."),
     reference="Change how fast the rest is sent; workers use the new rate within a second.",
 )
 IGNORE_LOAD = Verb(
@@ -193,7 +193,7 @@ IGNORE_LOAD = Verb(
         "rate. Without them, all runs of this project go on as planned, until they report again."
     ),
     button=_("Go on without them"),
-    said=_("Run %(number)d goes on as planned, until your servers report again."),
+    done_text=_("Run %(number)d goes on as planned, until your servers report again."),
     cancelled=_("This run was cancelled: it sends nothing any more."),
     nobody=_("Your servers report how busy they are, or never did: nothing waits for a report."),
     reference="Where your servers have not reported for 30 seconds how busy they are, everything "
@@ -207,7 +207,7 @@ CHANGE_TEXT = Verb(
     label=_("Change the text"),
     question=_("Change the text for those who still wait?"),
     button=_("Look at the change"),
-    said=_("Whoever still waits in run %(number)d gets the new text."),
+    done_text=_("Whoever still waits in run %(number)d gets the new text."),
     reference="Change the text for whoever still waits; whoever has it keeps what they got, and "
     "`runs/{id}/correct` writes to them once the run has ended. What you leave out stays as it is, "
     "in each language, too; snippets are taken as they read now. Give the `revision` you have "
@@ -224,7 +224,7 @@ MOVE = Verb(
     label=_("Move to another time"),
     question=_("Move “%(campaign)s”?"),
     button=_("Move"),
-    said=_("“%(campaign)s” moved to %(when)s."),
+    done_text=_("“%(campaign)s” moved to %(when)s."),
     reference="Move a scheduled run to another time. What it sends does not change. In a series, "
     "it must stay before the next run. One that goes by each reader's clock stays where it is.",
 )
@@ -236,7 +236,7 @@ CANCEL = Verb(
     question=_("Cancel this run?"),
     button=_("Cancel the run"),
     danger=True,
-    said=_("Run %(number)d is cancelled."),
+    done_text=_("Run %(number)d is cancelled."),
     reference="Cancel the run: people not sent to yet get nothing. This cannot be undone. If a run "
     "of a series is cancelled before it starts, the series goes on with the next one; "
     "`campaigns/{id}/stop` ends the series.",
@@ -248,7 +248,7 @@ RESTORE_DEVICES = Verb(
     label=_("Take back retired devices"),
     question=_("Take back retired devices?"),
     button=_("Take them back"),
-    said=ngettext_lazy(
+    done_text=ngettext_lazy(
         "%(count)s device receives pushes again.", "%(count)s devices receive pushes again.", "many"
     ),
     nobody=_("This run has retired no device."),
@@ -264,7 +264,7 @@ SEND_AGAIN = Verb(
     question=_("Send to them again?"),
     button=_("Send again"),
     danger=True,
-    said=_("Run %(number)d sends to them once more."),
+    done_text=_("Run %(number)d sends to them once more."),
     cancelled=_("This run was cancelled: it cannot send again."),
     nobody=_("There is nobody in this run to send to again."),
     reference="Send once more to recipients whose outcome is unknown, and to those FCM refused for "
@@ -277,7 +277,7 @@ KEEP_UNKNOWN = Verb(
     label=_("Keep as unknown"),
     question=_("Keep them as unknown?"),
     button=_("Keep as unknown"),
-    said=_("The unknown outcomes of run %(number)d are kept as unknown."),
+    done_text=_("The unknown outcomes of run %(number)d are kept as unknown."),
     cancelled=_("This run was cancelled: its unknown outcomes stay unknown."),
     nobody=_("This run has no unknown outcomes to decide on."),
     reference="Keep the unknown outcomes: these recipients stay unknown in every total and are not "

@@ -12,7 +12,7 @@ Path = tuple[str | int, ...]
 class Problem:
     """One thing that is wrong with a tree of rules, in the language of the user."""
 
-    said: str
+    words: str
     path: Path = ()
     part: str = ""  # field, op or value of a rule; all or any of a group
 
@@ -29,4 +29,4 @@ class Problem:
 
     def __str__(self) -> str:
         place = f"{self.node}.{self.part}" if self.part else self.node
-        return f"{place}: {self.said}"
+        return f"{place}: {self.words}"

@@ -286,7 +286,7 @@ MAX_JUDGED = 10  # rules; with more, nobody would read the answer
 class Emptied:
     """A rule that leaves nobody. `alone`: nobody matches it, whatever the other rules say."""
 
-    said: str
+    rule: str
     alone: bool
 
 

@@ -27,7 +27,7 @@ class Opens:
     """The expected opens of the messages that leave."""
 
     expected: int  # sooner or later
-    reported: int  # how many of them phones will report
+    told: int  # how many of them phones will report. A stored forecast has this name
     share: float
     runs: list[int]  # the runs from which this was learned
     half_after: float | None = None  # seconds: half of them take no longer. None: nobody knows when

@@ -335,16 +335,16 @@ def _renders(source: str, *, without: liquid.Path = ()) -> bool:
 class _MadeUpPerson:
     """A made-up person who has every value that a text uses, except one."""
 
-    asked: Set[liquid.Path]
+    used_paths: Set[liquid.Path]
     without: liquid.Path
 
     def values(self) -> dict[str, Any]:
-        heads = {path[:1] for path in self.asked} - {self.without}
+        heads = {path[:1] for path in self.used_paths} - {self.without}
         return {str(head[0]): self.value(head) for head in heads}
 
     def value(self, path: liquid.Path) -> Any:
         size = len(path)
-        holds = any(len(used) > size and used[:size] == path for used in self.asked)
+        holds = any(len(used) > size and used[:size] == path for used in self.used_paths)
         return _Holder(self, path) if holds else _Text(self, path)
 
     def inner(self, path: liquid.Path, key: Any) -> Any:

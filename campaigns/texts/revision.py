@@ -11,7 +11,7 @@ class Revision(models.Model):
     """The content of a row after one change."""
 
     number = models.PositiveIntegerField()
-    content = models.JSONField()  # as the row's `kept` returns it
+    content = models.JSONField()  # as the row's `as_stored` returns it
     by = models.CharField(max_length=200)
     at = models.DateTimeField(auto_now_add=True)
 

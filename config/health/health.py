@@ -30,13 +30,13 @@ class Finding:
     """The state of one part: whether it is well, with a text for anybody, and one for operators."""
 
     well: bool
-    said: str
+    words: str
     more: str = ""
     since: str = ""  # when it reported last
 
     @property
     def explained(self) -> str:
-        return self.more or self.said
+        return self.more or self.words
 
 
 WELL = Finding(True, "ok")
@@ -61,7 +61,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
         if not finding.well:
             log.warning("not ready: %s: %s", part, finding.explained)
     ready = all(finding.well for finding in results.values())
-    texts = {part: finding.said for part, finding in results.items()}
+    texts = {part: finding.words for part, finding in results.items()}
     return JsonResponse({"ready": ready, **texts}, status=200 if ready else 503)
 
 

@@ -265,7 +265,7 @@ class ContactByExternalId(ApiView):
             if _changes(contact, person):
                 replace_one(self.project, person, by=self.actor, now=at)
             else:
-                record_answers(self.project, person.said, source="api", by=self.actor, now=at)
+                record_answers(self.project, person.answers, source="api", by=self.actor, now=at)
             now = self._contact(external_id)
             self._record(contact, now)
             content = ContactSerializer(now).data

@@ -43,7 +43,7 @@ def read_person(
     refuse_types(types, fields.get("attributes"))
     consent = words.taken_from(fields, row)
     answers = words.parse_words(fields["external_id"], consent, categories, began=began)
-    return Person(**fields, said=answers)
+    return Person(**fields, answers=answers)
 
 
 def refuse_types(types: Mapping[str, str], attributes: Any) -> None:

@@ -62,7 +62,7 @@ class Person:
     timezone: str | None = None
     tester: bool | None = None
     devices: Sequence[Address] | None = None
-    said: Sequence[ConsentAnswer] = ()  # consent answers; what is not reported stays as it is
+    answers: Sequence[ConsentAnswer] = ()  # consent answers; what is not reported stays as it is
 
 
 TOLD = ("attributes", "locale", "timezone", "tester")
@@ -80,7 +80,7 @@ def upsert(project: Project, people: Sequence[Person], *, by: str, now: datetime
     """Write people and register their devices. If a call repeats a value, the last one counts."""
     with transaction.atomic():
         upserted = _write_people(project, _merge_people(people), now)
-        answers = [word for person in people for word in person.said]
+        answers = [word for person in people for word in person.answers]
         record_answers(project, answers, source="api", by=by, now=now)
         owners = [
             (upserted.ids[person.external_id], device)
@@ -99,7 +99,7 @@ def replace_one(project: Project, person: Person, *, by: str, now: datetime) -> 
     """
     with transaction.atomic():
         upserted = _write_people(project, [person], now)
-        record_answers(project, person.said, source="api", by=by, now=now)
+        record_answers(project, person.answers, source="api", by=by, now=now)
         if person.devices is not None:
             (owner,) = upserted.ids.values()
             devices = Device.objects.filter(contact=owner)

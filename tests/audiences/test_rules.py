@@ -322,11 +322,11 @@ def test_a_problem_says_where_it_is_without_being_taken_apart() -> None:
     rule = {"field": "attributes.age", "op": "gt", "value": "x. rules.all[7].op: y"}
     [problem] = rules.problems({"all": [{"all": []}, {"not": {"any": [rule]}}]})
     assert (problem.node, problem.part) == ("rules.all[1].not.any[0]", "value")
-    assert (problem.number, problem.said) == (
+    assert (problem.number, problem.words) == (
         "2.1",
         "must be a number. For dates use before or after.",
     )
-    assert str(problem) == f"{problem.node}.value: {problem.said}"
+    assert str(problem) == f"{problem.node}.value: {problem.words}"
 
 
 def test_a_list_that_is_nowhere_is_a_problem_of_the_whole_tree() -> None:

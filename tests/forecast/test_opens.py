@@ -68,7 +68,7 @@ def test_what_lasts_longer_than_its_readers_take_keeps_its_steps() -> None:
 def test_phones_tell_of_as_many_as_they_told_of_before() -> None:
     """Half of those that were reached could tell."""
     found = expected(course([10_000]), A_TENTH, OpenDelays([1]))
-    assert found and (found.expected, found.reported) == (1_000, 500)
+    assert found and (found.expected, found.told) == (1_000, 500)
     assert found.runs == [3, 7] and found.share == 0.1
 
 

@@ -86,7 +86,7 @@ def test_a_run_keeps_how_many_would_open_it_when(
 
     kept = stored_forecast.opens_of(run)
     assert kept and kept.counts
-    assert (kept.expected, kept.reported, kept.runs, sum(kept.counts)) == (4, 4, [past.pk], 4)
+    assert (kept.expected, kept.told, kept.runs, sum(kept.counts)) == (4, 4, [past.pk], 4)
     shown = Caller(project).get(f"runs/{run.pk}").json()["foreseen"]
     assert (shown["opens"]["counts"], shown["sent"]) == (kept.counts, 8)
 

@@ -44,12 +44,12 @@ MARKETING = eligibility.skip_reason_params("", "")
 class RuleProblem:
     """A problem in the rules: a text for people, and the place for the builder to mark."""
 
-    said: str
+    words: str
     path: str = ""
     short: str = ""  # beside the rule itself
 
     def __str__(self) -> str:
-        return self.said
+        return self.words
 
 
 def early(error: ValidationError) -> bool:
@@ -66,7 +66,7 @@ def _describe_error(error: ValidationError) -> RuleProblem:
     problem: Any = error.message
     if not isinstance(problem, Problem):
         return RuleProblem(error.messages[0])
-    part, short, number = problem.part, problem.said, problem.number
+    part, short, number = problem.part, problem.words, problem.number
     names = {"field": _("field"), "op": _("comparison"), "value": _("value")}
     if not number:
         text = str(problem)

@@ -58,7 +58,7 @@ def rules_at_launch(project_id: int, tree: Any, *, of: int | None = None) -> dic
 def _refuse_too_much(tree: dict[str, Any]) -> None:
     if wrong := problems(tree, AS_KEPT)[:1]:
         text = _("together with the audiences they name, these rules cannot be used: %(problem)s")
-        raise ValidationError({"rules": text % {"problem": wrong[0].said}})
+        raise ValidationError({"rules": text % {"problem": wrong[0].words}})
 
 
 def _fields(tree: dict[str, Any]) -> set[str]:

@@ -40,10 +40,10 @@ OF_A_RULE = {"FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYMONTH", "BYMONTHDA
 class Event:
     """One event of the file: its values by name, as they are written."""
 
-    said: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    values: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     def one(self, name: str) -> str:
-        return self.said[name][0].strip() if self.said[name] else ""
+        return self.values[name][0].strip() if self.values[name] else ""
 
     @property
     def called(self) -> str:
@@ -128,7 +128,7 @@ def _iter_events(lines: Iterable[Contentline]) -> Iterator[Event]:
             if inside.pop() == "VEVENT":
                 yield event
         elif inside and inside[-1] == "VEVENT":
-            event.said[name].append(value)
+            event.values[name].append(value)
 
 
 def _iter_values(lines: Iterable[Contentline]) -> Iterator[tuple[str, str]]:
@@ -150,7 +150,7 @@ def _iter_days(event: Event, first: date, last: date) -> Iterator[date]:
         if not _is_from_midnight_to_midnight(event):
             return
         for name in ("DTSTART", "DTEND"):
-            event.said[name] = [value.strip()[:8] for value in event.said[name]]
+            event.values[name] = [value.strip()[:8] for value in event.values[name]]
     if event.one("STATUS").upper() == "CANCELLED":
         return
     begins = _parse_date(event, event.one("DTSTART"))
@@ -209,12 +209,12 @@ def _length_in_days(event: Event, begins: date) -> int:
 
 def _iter_starts(event: Event, begins: date, first: date, last: date) -> Iterator[date]:
     """Yield each date on which the event begins; some of those before `first` are left out."""
-    if event.said["RDATE"] or event.said["RECURRENCE-ID"] or len(event.said["RRULE"]) > 1:
+    if event.values["RDATE"] or event.values["RECURRENCE-ID"] or len(event.values["RRULE"]) > 1:
         raise OddRepeat(event)
-    if not event.said["RRULE"]:
+    if not event.values["RRULE"]:
         yield begins
         return
-    without = {word.strip()[:8] for line in event.said["EXDATE"] for word in line.split(",")}
+    without = {word.strip()[:8] for line in event.values["EXDATE"] for word in line.split(",")}
     interval, most, until = _parse_rule(event, begins)
     # Not by dateutil: it looks at each day of each of these years.
     years = range(begins.year, min(last, until).year + 1, interval)

@@ -37,7 +37,7 @@ class Step:
 
     at: datetime
     kind: Kind
-    said: str
+    words: str
     more: str = ""
     code: str = ""  # of a status, for its dot
     phone_at: datetime | None = None

@@ -52,7 +52,7 @@ class RateLine:
     heights: list[Tick]
     times: list[Tick]
     values: list[Value]
-    said: str
+    in_words: str
     plan_said: str
 
 
@@ -81,7 +81,7 @@ def rate_line(run: Run, now: datetime) -> RateLine | None:
             Value(axis.time(slot), _number(rate), _number(planned))
             for slot, (rate, planned) in enumerate(zip_longest(rates, plan))
         ],
-        said=_describe_rates(run, line),
+        in_words=_describe_rates(run, line),
         plan_said=_describe_plan(course, run, drawn),
     )
 

@@ -24,7 +24,7 @@ def written(content: Content, more: Iterable[str] = ()) -> str:
     rows = csv.writer(file, lineterminator="\r\n")
     rows.writerow([ID, FIELD, SOURCE, *tags])
     for unit in units(content):
-        texts = [unit.source, *(unit.said.get(tag, "") for tag in tags)]
+        texts = [unit.source, *(unit.translations.get(tag, "") for tag in tags)]
         rows.writerow([neutral(text) for text in (unit.id, word_of(unit.id), *texts)])
     return MARK + file.getvalue()
 

@@ -39,7 +39,7 @@ def written(content: Content, more: Iterable[str] = (), *, source: str, original
 
 
 def _unit(unit: Unit, tag: str) -> str:
-    translation = unit.said.get(tag, "")
+    translation = unit.translations.get(tag, "")
     target = f"<target>{_mark_tags(translation)}</target>" if translation else ""
     return (
         f"<trans-unit id={quoteattr(unit.id)} resname={quoteattr(word_of(unit.id))}"

@@ -25,7 +25,7 @@ class Unit:
 
     id: str
     source: str
-    said: dict[str, str]  # by language; languages without their own text are left out
+    translations: dict[str, str]  # by language; languages without their own text are left out
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ Said = TypeVar("Said")
 @dataclass(eq=False)
 class _Request(Generic[Asked, Said]):
     payload: Asked
-    said: asyncio.Future[Said]
+    answer: asyncio.Future[Said]
     came: float = field(default_factory=time.monotonic)
 
 
@@ -58,7 +58,7 @@ class Batcher(Generic[Asked, Said]):
         self.waiting.append(request)
         if self.work is None:
             self.work = asyncio.create_task(self._turns())
-        return await request.said
+        return await request.answer
 
     async def _turns(self) -> None:
         try:
@@ -84,9 +84,9 @@ class Batcher(Generic[Asked, Said]):
         except Exception as error:
             answers = [error] * len(turn)
         for request, answer in zip(turn, answers, strict=True):
-            if request.said.done():  # its caller has gone
+            if request.answer.done():  # its caller has gone
                 continue
             if isinstance(answer, Exception):
-                request.said.set_exception(answer)
+                request.answer.set_exception(answer)
             else:
-                request.said.set_result(answer)
+                request.answer.set_result(answer)

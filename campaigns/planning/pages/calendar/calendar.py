@@ -183,7 +183,7 @@ class Calendar:
             MOVE.do(run, at=form.to, was=form.cleaned_data["was"], by=actor(request))
         except Run.InvalidMove as error:
             return refused(request, form, str(error))
-        message = MOVE.said % {"campaign": run.campaign, "when": form.new_time}
+        message = MOVE.done_text % {"campaign": run.campaign, "when": form.new_time}
         if safe_redirect.page_open(request) == page_url(run):
             return close_dialog(request, message, to=page_url(run))
         view = "week" if form.cleaned_data["view"] == "week" else "month"
@@ -220,7 +220,10 @@ class Calendar:
                 message, wall = _("Left out: “%(campaign)s” on %(when)s.") % when, None
             else:
                 control.move_one(campaign, due, to=form.to, was=was, by=actor(request))
-                message = MOVE.said % {"campaign": campaign, "when": short(form.to, form.clock)}
+                message = MOVE.done_text % {
+                    "campaign": campaign,
+                    "when": short(form.to, form.clock),
+                }
         except Run.InvalidMove as error:
             return refused(request, form, str(error))
         view = "week" if form.cleaned_data["view"] == "week" else "month"

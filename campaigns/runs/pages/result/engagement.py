@@ -250,7 +250,7 @@ def _foreseen(opens: Opens | None, most: int) -> list[float]:
     if opens is None or not (opens.counts and opens.expected):
         return []
     counts = stored_forecast.in_steps(opens.counts, opens.step, 60 * SLOT_MINUTES)
-    return [count * opens.reported / opens.expected for count in counts[:most]]
+    return [count * opens.told / opens.expected for count in counts[:most]]
 
 
 def _describe_plan(opens: Opens) -> str:
@@ -258,9 +258,9 @@ def _describe_plan(opens: Opens) -> str:
         "Dashed: as foreseen when it began. About %(count)s opens, of which phones tell of about "
         "%(told)s."
     )
-    if opens.reported >= opens.expected:
+    if opens.told >= opens.expected:
         text = _("Dashed: as foreseen when it began. About %(count)s opens.")
-    return text % {"told": f"{opens.reported:,}", "count": f"{opens.expected:,}"}
+    return text % {"told": f"{opens.told:,}", "count": f"{opens.expected:,}"}
 
 
 def _summed(counts: Sequence[float], slots: int) -> list[float]:
