@@ -9,9 +9,9 @@ class CampaignsConfig(AppConfig):
     verbose_name = _("Campaigns")
 
     def ready(self) -> None:
-        from campaigns import naming, registrations  # noqa: F401  # these need the models
+        from campaigns import field_names, registrations  # noqa: F401  # these need the models
         from campaigns.runs.policy import SETTINGS
-        from notifications.naming import name_columns, name_rows
+        from notifications.field_names import name_columns, name_rows
 
-        name_rows(self, naming.FIELDS, naming.ROWS)
+        name_rows(self, field_names.FIELDS, field_names.ROWS)
         name_columns({setting.field: setting.words for setting in SETTINGS}, self.get_models())

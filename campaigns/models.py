@@ -17,7 +17,7 @@ from campaigns.launch_check.stored_forecast import Foreseen as Foreseen
 from campaigns.planning.campaign import Campaign as Campaign
 from campaigns.planning.campaign_variants import Variant as Variant
 from campaigns.runs.best_hour import Opens as Opens
-from campaigns.runs.caps.counted import Counted as Counted
+from campaigns.runs.caps.counted_pushes import Counted as Counted
 from campaigns.runs.caps.reserved_places import Place as Place
 from campaigns.runs.chunk import Chunk as Chunk
 from campaigns.runs.ledger import Answer as Answer

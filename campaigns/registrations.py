@@ -11,10 +11,10 @@ from campaigns.alerts import texts as alert_texts
 from campaigns.audiences import membership
 from campaigns.engagement.converting import count_events
 from campaigns.engine import forgetting, load, retaining
-from campaigns.results import echoed, sent
+from campaigns.results import phone_reports, sent
 from campaigns.results.why import answers
-from campaigns.runs import best_hour, endings, prior_recipients, run
-from campaigns.runs.caps import counted
+from campaigns.runs import best_hour, final_outcomes, prior_recipients, run
+from campaigns.runs.caps import counted_pushes
 from campaigns.runs.messages import person_data as messages_of_person
 from campaigns.test_sends import retention as test_retention
 from campaigns.triggers import retention
@@ -22,7 +22,7 @@ from campaigns.webhooks import texts, write_reports
 from notifications import imports
 from notifications.inbox import reading as inbox
 from notifications.pacing import health
-from notifications.people import device, erased, person_export
+from notifications.people import device, erased_people, person_export
 from notifications.people.consent import record, suppression
 from notifications.people.events import clearing, reading, writing
 from notifications.staff import login_signals  # noqa: F401  # connects Django's signals of sign-ins
@@ -33,7 +33,7 @@ from notifications.webhooks import person_data as reports_of_person
 # --- Something happened ---------------------------------------------------------------------------
 
 run.on_run_moved.add(write_reports.report_run)
-endings.on_outcomes.add(write_reports.report_outcomes)
+final_outcomes.on_outcomes.add(write_reports.report_outcomes)
 device.on_devices_retired.add(write_reports.report_retired_devices)
 record.on_opt_outs.add(write_reports.report_opt_outs)
 writing.on_events_written.add(tasks.answer_events, count_events)
@@ -42,11 +42,11 @@ outbox.on_report_written.add(send_reports_on_commit)
 
 # --- What goes with people, and with old events ---------------------------------------------------
 
-erased.on_people_erased.add(
+erased_people.on_people_erased.add(
     reports_of_person.forget,
     forgetting.forget_answers,
     messages_of_person.forget,
-    counted.forget,
+    counted_pushes.forget,
     prior_recipients.forget,
     best_hour.forget,
     test_retention.forget,
@@ -65,9 +65,9 @@ person_export.sections.add(
     ("messages", messages_of_person.messages_of),
     ("deliveries", sent.deliveries_of),
     ("answers", answers.answers_of),
-    ("receipts", echoed.receipts_of),
-    ("opens", echoed.opens_of),
-    ("goals", echoed.goals_of),
+    ("receipts", phone_reports.receipts_of),
+    ("opens", phone_reports.opens_of),
+    ("goals", phone_reports.goals_of),
     ("had", prior_recipients.prior_campaigns_of),
     ("automations", retention.automations_of),
     ("tests", test_retention.tests_of),

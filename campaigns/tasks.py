@@ -27,10 +27,10 @@ from campaigns.figures import store_figures
 from campaigns.launch_check import stored_forecast
 from campaigns.planning import schedule
 from campaigns.runs import best_hour, prior_recipients
-from campaigns.runs.caps import counted, reserved_places
+from campaigns.runs.caps import counted_pushes, reserved_places
 from campaigns.runs.chunk import NEXT_SWEEP, Chunk, lapses_soon
 from campaigns.runs.claiming import Fenced
-from campaigns.runs.messages import many
+from campaigns.runs.messages import bulk_messages
 from campaigns.runs.tick import Tick
 from campaigns.runs.wave import Wave
 from campaigns.sending import sending
@@ -40,7 +40,7 @@ from campaigns.test_sends.tasks import send_test
 from campaigns.text_check import model
 from campaigns.text_check import worker as text_checks
 from campaigns.triggers import create, deciding
-from notifications.people.erased import delete_leftover_rows
+from notifications.people.erased_people import delete_leftover_rows
 from notifications.people.events.writing import Written
 from notifications.postgres import clock
 from notifications.postgres.outage import DATABASE_TROUBLE, retry_during_outage, skip_if_locked
@@ -102,7 +102,7 @@ def sweep() -> None:
 def _sweep_messages() -> None:
     for seconds in skip_if_locked(messages.due_soon) or ():
         publish(send_messages, countdown=seconds)
-    if skip_if_locked(many.unfolding):
+    if skip_if_locked(bulk_messages.unfolding):
         publish(unfold_messages)
     if skip_if_locked(messages.many_wait):
         publish(send_to_many)
@@ -118,7 +118,7 @@ def tidy() -> None:
     retry_during_outage(lambda: store_figures.keep_figures(now=clock.now()), seconds=0)
     retry_during_outage(lambda: old_tests.remove_old(clock.now()), seconds=0)
     retry_during_outage(lambda: delete_leftover_rows(clock.now()), seconds=0)
-    retry_during_outage(lambda: counted.remove_old(clock.now()), seconds=0)
+    retry_during_outage(lambda: counted_pushes.remove_old(clock.now()), seconds=0)
     retry_during_outage(reserved_places.remove_old, seconds=0)
     retry_during_outage(prior_recipients.remove_unused, seconds=0)
     retry_during_outage(lambda: best_hour.remove_old(clock.now()), seconds=0)

@@ -20,7 +20,7 @@ from celery.signals import (
 from config.workers import process_reports as process_reports
 from config.workers import task_headers as task_headers
 from config.workers.broker import patch_kombu
-from config.workers.quiet import quiet
+from config.workers.without_banners import quiet
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 # Django's checks inspect code, and `migrate` runs them before every start. Here they would load all

@@ -35,7 +35,7 @@ from config.cache import in_redis
 # Tasks find their Celery application through this import, in web processes and in workers.
 from config.celery import app as celery_app  # noqa: F401
 from config.pages.unfold_settings import UNFOLD as UNFOLD
-from notifications.requests.lines import FORMATS
+from notifications.requests.log_lines import FORMATS
 
 look_up_known_names_only()
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -87,7 +87,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "notifications.requests.request_id.RequestId",
-    *(["config.middleware.traced.Traced"] if OTEL_EXPORTER_OTLP_ENDPOINT else []),
+    *(["config.middleware.tracing.Traced"] if OTEL_EXPORTER_OTLP_ENDPOINT else []),
     "django.middleware.security.SecurityMiddleware",
     "config.middleware.security.SecurityHeaders",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -110,7 +110,7 @@ MIDDLEWARE = [
     "django_otp.middleware.OTPMiddleware",
     "config.entry.Doorkeeper",
     "config.middleware.projects.ProjectGuard",
-    "config.middleware.guard.Guard",
+    "config.middleware.lockout.Guard",
 ]
 TEMPLATES: list[dict[str, Any]] = [
     {

@@ -9,6 +9,6 @@ class NotificationsConfig(AppConfig):
     verbose_name = _("People")
 
     def ready(self) -> None:
-        from notifications import naming  # this needs the models
+        from notifications import field_names  # this needs the models
 
-        naming.name_rows(self, naming.FIELDS, naming.ROWS)
+        field_names.name_rows(self, field_names.FIELDS, field_names.ROWS)

@@ -6,8 +6,8 @@ from notifications.fcm_data.day import Asking as Asking
 from notifications.fcm_data.day import FcmDay as FcmDay
 from notifications.images.image import Image as Image
 from notifications.inbox.item import InboxItem as InboxItem
-from notifications.inbox.online import Feed as Feed
-from notifications.inbox.online import Online as Online
+from notifications.inbox.online_people import Feed as Feed
+from notifications.inbox.online_people import Online as Online
 from notifications.inbox.text import InboxText as InboxText
 from notifications.keys.credentials import ServiceAccount as ServiceAccount
 from notifications.keys.inbox_secret import InboxSecret as InboxSecret
@@ -19,7 +19,7 @@ from notifications.people.consent.change import ConsentChange as ConsentChange
 from notifications.people.consent.suppression import Suppression as Suppression
 from notifications.people.contact import Contact as Contact
 from notifications.people.device import Device as Device
-from notifications.people.erased import Erased as Erased
+from notifications.people.erased_people import Erased as Erased
 from notifications.people.events.event_ids import EventId as EventId
 from notifications.people.figures import Figure as Figure
 from notifications.people.importing.model import Import as Import

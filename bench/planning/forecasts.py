@@ -27,7 +27,7 @@ from bench.planning.forecast import PEER
 from campaigns.audiences import reach
 from campaigns.engagement.opening import load_open_delays, load_open_rate
 from campaigns.forecast import course
-from campaigns.launch_check import left_out
+from campaigns.launch_check import skipped_people
 from campaigns.launch_check.launch_report import LaunchReport
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
@@ -81,7 +81,7 @@ def _turns(campaign: Campaign, count: int) -> Turns:
         "how many open it, and how soon": lambda: load_open_delays(
             load_open_rate(campaign.project_id, timezone.now())
         ),
-        "people who expire by local time": lambda: left_out.find_left_out(
+        "people who expire by local time": lambda: skipped_people.find_left_out(
             LaunchReport(campaign, timezone.now()), "quiet_hours"
         ),
     }

@@ -12,18 +12,18 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.audiences import rules
-from campaigns.audiences.behavior.naming import look_up_names
+from campaigns.audiences.behavior.row_names import look_up_names
 from campaigns.audiences.reach import Reach
 from campaigns.audiences.resolving import events_kept
 from campaigns.audiences.resolving.settling import rules_at_launch, rules_for_sql
 from campaigns.runs import series
-from campaigns.runs.messages.many import runs_unfolding
+from campaigns.runs.messages.bulk_messages import runs_unfolding
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.locking import lock_people_against_erasure
 from notifications.people.project import OfProject
 from notifications.values import row_versions
-from notifications.values.copies import name_of_copy
+from notifications.values.copy_names import name_of_copy
 
 
 class Audience(OfProject):

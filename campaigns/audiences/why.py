@@ -32,7 +32,7 @@ from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.postgres.budget import TooSlow, statement_timeout
 from notifications.values.moments import short
-from notifications.values.plain import NOTHING, plainly
+from notifications.values.plain_values import NOTHING, plainly
 
 PLACE_SECONDS = 0.5  # the place is nice to know; the answer does not need it
 

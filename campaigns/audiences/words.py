@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from campaigns.audiences.behavior.event import COMPARED
 from campaigns.audiences.behavior.kind import Names
 from campaigns.audiences.behavior.kinds import KINDS
-from campaigns.audiences.behavior.naming import look_up_names
+from campaigns.audiences.behavior.row_names import look_up_names
 from campaigns.audiences.bounds import AS_WRITTEN, Bounds
 from campaigns.audiences.durations import parse_duration
 from campaigns.audiences.rules import named_in, problems

@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns.canary.draw import size_of
+from campaigns.canary.choose_people import size_of
 from campaigns.canary.judgement import Figures, Missed, Terms
 from campaigns.runs import details
 from campaigns.runs.details import Detail

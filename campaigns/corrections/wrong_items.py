@@ -10,7 +10,7 @@ from django.db import connection
 from campaigns.audiences.rules import Broken
 from campaigns.audiences.selection import compile_tree, people_and_devices
 from campaigns.runs.run import Run
-from campaigns.sending.inbox.of_runs import reference_of, references_beside
+from campaigns.sending.inbox.run_items import reference_of, references_beside
 from notifications.postgres.budget import TooSlow, statement_timeout
 
 SECONDS = 0.5

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from campaigns import tasks
-from campaigns.runs.messages.many import accept_many
+from campaigns.runs.messages.bulk_messages import accept_many
 from campaigns.runs.run import Run
 from campaigns.test_sends.demo_phones import PHONES, Phone
 from campaigns.texts.template import Template

@@ -9,9 +9,9 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import F, QuerySet
 
-from campaigns.runs import endings, sums
+from campaigns.runs import final_outcomes, sums
 from campaigns.runs.chunk import Chunk
-from campaigns.runs.endings import Ending
+from campaigns.runs.final_outcomes import Ending
 from campaigns.runs.lapsing import free_lapsed
 from campaigns.runs.ledger import copies
 from campaigns.runs.reasons import Reason
@@ -122,10 +122,10 @@ OF_CALL = CLOSE.format(
                 AND t.not_before > clock_timestamp() + %(far_off)s
         ))"""
 )
-FAR_OFF = timedelta(minutes=10)  # longer than any transaction, as in `caps/counted.py`
+FAR_OFF = timedelta(minutes=10)  # longer than any transaction, as in `caps/counted_pushes.py`
 SUMS = "SELECT status, revision, count(*) FROM closed GROUP BY 1, 2"
-# Listeners get each message to a single person (see `endings.py`), but no recipients of campaigns:
-# there may be millions.
+# Listeners get each message to a single person (see `final_outcomes.py`), but no recipients of
+# campaigns: there may be millions.
 EACH = """
 SELECT r.message, c.external_id, closed.status, closed.reason, d.address, r.platform, closed.resent
 FROM closed JOIN campaigns_recipient r ON r.run_id = %(run)s AND r.seq = closed.seq
@@ -148,7 +148,7 @@ def give_up(run: Run, chunk: Chunk, now: datetime) -> None:
     reasons = {"skipped": Reason.CRASHED_WORKERS, "unknown": Reason.INTERRUPTED}
     ended = [Ending(*row) for row in _write_endings(EVERYBODY + EACH, run, chunk, now, reasons)]
     _add_up(chunk, reasons, [(ending.status, FIRST, 1) for ending in ended])
-    endings.tell(run, ended, now)
+    final_outcomes.tell(run, ended, now)
 
 
 def close_call(run: Run, chunk: Chunk, call: int, now: datetime) -> list[Ending]:
@@ -166,7 +166,7 @@ def close_call(run: Run, chunk: Chunk, call: int, now: datetime) -> list[Ending]
     if ended:
         is_done = idle and chunk.waiting == len(ended)
         _add_up(chunk, reasons, [("skipped", FIRST, len(ended))], closes=is_done)
-        endings.tell(run, ended, now)
+        final_outcomes.tell(run, ended, now)
     return ended
 
 

@@ -19,7 +19,7 @@ from django.db.models import F, Max, Q, QuerySet
 
 from campaigns.canary.figures import count_able_to_report
 from campaigns.canary.first_part import held
-from campaigns.engine import breakdowns, broken, cancelling, first_part, freezing, wrong_items
+from campaigns.engine import breakdowns, broken_runs, cancelling, first_part, freezing, wrong_items
 from campaigns.planning.schedule import plan_and_start
 from campaigns.runs import absence, details, prior_recipients, sums
 from campaigns.runs.chunk import (
@@ -109,7 +109,7 @@ def _pause_for_decision(run_id: int, now: datetime) -> bool:
     whether a person must decide."""
     with suppress(Run.InvalidMove), transaction.atomic():
         run = _lock_run(run_id)
-        return absence.pause_after_absence(run, now) or broken.pause_if_broken(run)
+        return absence.pause_after_absence(run, now) or broken_runs.pause_if_broken(run)
     return False
 
 

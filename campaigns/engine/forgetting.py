@@ -18,7 +18,7 @@ from campaigns.audiences import rules
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.behavior import past
 from campaigns.audiences.bounds import AS_KEPT, leaves
-from campaigns.audiences.resolving.runs_meant import asked_for
+from campaigns.audiences.resolving.covered_runs import asked_for
 from campaigns.runs import prior_recipients, series
 from campaigns.runs.ledger import Answer, drop_partition
 from campaigns.runs.run import Run

@@ -27,10 +27,10 @@ from campaigns.audiences.planned_people import GETS_IT, people_of
 from campaigns.audiences.resolving.part import answered, names_runs
 from campaigns.audiences.resolving.settling import rules_for_sql
 from campaigns.audiences.selection import compile_tree, drawn, joined
-from campaigns.canary import draw
+from campaigns.canary import choose_people
 from campaigns.canary.first_part import HELD_UNTIL, FirstPart
 from campaigns.engagement.opening import load_open_rate
-from campaigns.engine import broken, sampling
+from campaigns.engine import broken_runs, sampling
 from campaigns.failpoints import hit
 from campaigns.runs import best_hour, details, ledger, prior_recipients
 from campaigns.runs.caps import reserved_places
@@ -76,7 +76,7 @@ def freeze_next(run_id: int, *, now: datetime) -> None:
             prior_recipients.lock_campaign(run)
             if begins and prior_recipients.must_wait(run):
                 return
-        if wrong := broken.find_rules_problem(run):
+        if wrong := broken_runs.find_rules_problem(run):
             run.stop_for(Cause.BROKEN, details.make("rules_broken", problem=wrong))
         elif begins:
             _begin(run, now)
@@ -238,7 +238,7 @@ def _freeze_whole(run: Run, ids: range) -> Part:
 
 def _cut_drawn(run: Run, parts: list[range]) -> None:
     table = ledger.partition(RECIPIENTS, run.pk)
-    pieces = draw.drawn(run, parts, table)
+    pieces = choose_people.drawn(run, parts, table)
     tries = split.split_of_run(run) if run.tries_variants else None
     for seqs, follows in pieces:
         if tries and not follows:
@@ -305,8 +305,8 @@ def _write_recipients(run: Run, ids: range) -> int:
             f"INSERT INTO {table}"
             " (run_id, seq, contact_id, device_id, platform, locale, timezone, app_version,"
             " variant, best_hour, opened_then, opened)"
-            f" SELECT %s, %s + row_number() OVER (ORDER BY {draw.order_of(run)}), contact_id,"
-            f" device_id, platform, locale, timezone, app_version, {group},"
+            f" SELECT %s, %s + row_number() OVER (ORDER BY {choose_people.order_of(run)}),"
+            f" contact_id, device_id, platform, locale, timezone, app_version, {group},"
             f" best_hour, opened_then, opened FROM ({devices.sql}) found {best}",
             [run.pk, run.planned or 0, *devices.params],
         )

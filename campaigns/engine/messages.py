@@ -21,11 +21,11 @@ from campaigns.runs import sums
 from campaigns.runs.chunk import NEXT_SWEEP, Chunk
 from campaigns.runs.claiming import Claim
 from campaigns.runs.lapsing import free_lapsed
-from campaigns.runs.messages import day, due, many
+from campaigns.runs.messages import bulk_messages, day, due_days
 from campaigns.runs.messages.message import Message, forget_keys
 from campaigns.runs.messages.taking import take
 from campaigns.runs.run import Run
-from campaigns.sending.inbox import of_messages
+from campaigns.sending.inbox import message_items
 from notifications.postgres import clock
 from notifications.postgres.outage import retry_during_outage, skip_if_locked
 from notifications.postgres.row_lock import set_lock_timeout
@@ -48,7 +48,7 @@ class Due:
     def __iter__(self) -> Iterator[Claim]:
         found_any = True
         while found_any:
-            waits = retry_during_outage(due.waits)
+            waits = retry_during_outage(due_days.waits)
             self.ripens_in = min(waits.values(), default=None)
             found_any = False
             for run in self._runs_of_days([run_id for run_id, wait in waits.items() if not wait]):
@@ -79,7 +79,7 @@ def _open_runs() -> list[Run]:
 
 
 def _take_chunk(run: Run, *, bulk: bool = False) -> Claim | None:
-    return retry_during_outage(lambda: take(run, of_messages.keep, bulk=bulk))
+    return retry_during_outage(lambda: take(run, message_items.keep, bulk=bulk))
 
 
 def many_wait() -> bool:
@@ -91,8 +91,8 @@ def many_wait() -> bool:
 def unfold(*, seconds: float) -> bool:
     """Write message rows for members of long lists, for this long. Returns whether more remain."""
     ends_at = time.monotonic() + seconds
-    for run_id, number in many.unfolding():
-        while many.unfold(run_id, number):
+    for run_id, number in bulk_messages.unfolding():
+        while bulk_messages.unfold(run_id, number):
             if time.monotonic() >= ends_at:
                 return True
     return False
@@ -139,8 +139,8 @@ def cancel(head: Message) -> bool:
     chunk by chunk: if the process dies here, the chunks before are cancelled, and a second call
     goes on.
     """
-    stopped = many.cancel(head)
-    taken_messages = many.of_call(head).filter(state=Message.State.TAKEN)
+    stopped = bulk_messages.cancel(head)
+    taken_messages = bulk_messages.of_call(head).filter(state=Message.State.TAKEN)
     within = taken_messages.aggregate(first=Min("first_seq"), last=Max("last_seq"))
     if within["last"] is None:
         return stopped
@@ -150,7 +150,7 @@ def cancel(head: Message) -> bool:
     )
     while True:
         with transaction.atomic():
-            set_lock_timeout(many.CANCEL_SECONDS)
+            set_lock_timeout(bulk_messages.CANCEL_SECONDS)
             behind = open_ones.filter(number__gt=number).order_by("number")
             chunk = behind.select_for_update(no_key=True).first()
             if chunk is None:
@@ -165,7 +165,7 @@ def _cancel_in_chunk(run: Run, chunk: Chunk, head: Message) -> bool:
         numbers = [*{ending.message for ending in ended}]
         with connection.cursor() as cursor:
             cursor.execute(MARK, {"run": run.pk, "numbers": numbers})
-            of_messages.withdraw(run.pk, cursor.fetchall())
+            message_items.withdraw(run.pk, cursor.fetchall())
     return bool(ended)
 
 

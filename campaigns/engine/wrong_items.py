@@ -15,7 +15,7 @@ from django.db import connection
 from campaigns.audiences.selection import compile_tree, joined
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.run import LEAVING, Run
-from campaigns.sending.inbox.of_runs import reference_of, references_beside
+from campaigns.sending.inbox.run_items import reference_of, references_beside
 from notifications.inbox.storing import withdraw
 
 AT_ONCE = 10_000

@@ -21,7 +21,7 @@ from campaigns.audiences import reach
 from campaigns.audiences.behavior.kind import Sql
 from campaigns.audiences.reach import Reach, Zones
 from campaigns.audiences.words import sentence
-from campaigns.canary import draw, in_words
+from campaigns.canary import choose_people, in_words
 from campaigns.corrections import wrong_items
 from campaigns.engagement.opening import OpenDelays, OpenRate, load_open_delays, load_open_rate
 from campaigns.forecast import opens, rate_forecast
@@ -36,7 +36,7 @@ from campaigns.forecast.opens import Opens
 from campaigns.forecast.other_runs.concurrent_runs import SharedCapacity, named
 from campaigns.forecast.other_runs.planned_runs import Planned
 from campaigns.forecast.other_runs.shared_gate import RunRequest
-from campaigns.forecast.skips import sent_to, skipped, waterfall
+from campaigns.forecast.skips import expected_devices, skipped, waterfall
 from campaigns.forecast.skips.loss import Loss
 from campaigns.forecast.skips.skipped import Cause, Skipped
 from campaigns.forecast.skips.waterfall import Step
@@ -227,17 +227,17 @@ class LaunchReport:
         that the text needs."""
         if self.reach is None or not self._readable:
             return Skipped()
-        return sent_to.skips(self.campaign, self._rules, self.reach, self.causes)
+        return expected_devices.skips(self.campaign, self._rules, self.reach, self.causes)
 
     @property
     def causes(self) -> list[Cause]:
         """The causes of skips: what people said or lack, and those that hold with any text."""
-        return sent_to.causes(self.campaign, self.starts_at, self.local_time, self.begun)
+        return expected_devices.causes(self.campaign, self.starts_at, self.local_time, self.begun)
 
     @property
     def sent_to(self) -> int | None:
         """How many devices a launch would send to; None if nobody could count them."""
-        return sent_to.devices(self.reach, self.skipped) if self.reach else None
+        return expected_devices.devices(self.reach, self.skipped) if self.reach else None
 
     @cached_property
     @_in_time
@@ -431,7 +431,7 @@ class LaunchReport:
     def first(self) -> int:
         """How many devices go first; 0: all go at once."""
         limits = (self.campaign.first_percent, self.campaign.first_least)
-        return draw.size_of(self.reach.devices, *limits) if self.reach else 0
+        return choose_people.size_of(self.reach.devices, *limits) if self.reach else 0
 
     @property
     def wait(self) -> int:

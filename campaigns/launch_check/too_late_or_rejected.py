@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.audiences.reach import Reach
-from campaigns.canary.draw import wait_of
+from campaigns.canary.choose_people import wait_of
 from campaigns.forecast.course import Course
 from campaigns.forecast.rate_forecast import RateForecast
 from campaigns.forecast.skips.loss import Loss

@@ -20,7 +20,7 @@ from campaigns.audiences.bounds import leaves
 from campaigns.audiences.lists import outcomes
 from campaigns.audiences.reach import Reach
 from campaigns.audiences.resolving import events_kept
-from campaigns.audiences.resolving.runs_meant import forgotten, not_over, one_run
+from campaigns.audiences.resolving.covered_runs import forgotten, not_over, one_run
 from campaigns.audiences.resolving.settling import rules_at_launch
 from campaigns.launch_check import wrong_text
 from campaigns.planning import analytics_labels, campaign_variants

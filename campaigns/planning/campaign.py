@@ -34,7 +34,7 @@ from notifications.people.consent.caps import Caps
 from notifications.people.consent.hours import QuietHours
 from notifications.people.events.names import validate_event_name
 from notifications.people.project import OfProject
-from notifications.values.copies import name_of_copy
+from notifications.values.copy_names import name_of_copy
 from notifications.values.zones import validate_zone
 
 MAX_EVERY = 365

@@ -12,7 +12,7 @@ from django.db import models, transaction
 from django.db.models import Q, prefetch_related_objects
 from django.utils.translation import gettext as _
 
-from campaigns.canary.draw import size_of
+from campaigns.canary.choose_people import size_of
 from campaigns.runs.run import Run
 from campaigns.runs.variants import split, variant
 from campaigns.runs.variants.group import LETTERS, MAIN, in_words

@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from campaigns.engine import broken
+from campaigns.engine import broken_runs
 from campaigns.rehearsals.projection import Interval
 from campaigns.rehearsals.report import RehearsalReport
 from campaigns.results.next_step import NEXT_STEP
@@ -62,7 +62,7 @@ def pause_in_words(run: Run) -> dict[str, str]:
         return {}
     return {
         "cause": cause_in_words(run.cause),
-        "detail": broken.detail_of(run),
+        "detail": broken_runs.detail_of(run),
         "next_step": str(NEXT_STEP.get(run.cause, "")),
     }
 

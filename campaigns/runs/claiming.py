@@ -18,7 +18,7 @@ from django.db.models import Exists, F, Func, OuterRef, Q, Sum
 from django.db.models.functions import Now
 
 from campaigns.runs import newer_devices
-from campaigns.runs.caps import counted, reserved_places
+from campaigns.runs.caps import counted_pushes, reserved_places
 from campaigns.runs.chunk import LEASE, Chunk, unlocked
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import LEAVING, Run
@@ -61,8 +61,8 @@ KEPT_FROM = f"""COALESCE(NULLIF({eligibility.skip_reason_sql()}, ''), CASE
 # Why a recipient is skipped; empty: they are not.
 OUT = f"COALESCE({ON_PURPOSE}, {KEPT_FROM})"
 # The same where the project has caps.
-OUT_OR_ENOUGH = f"""COALESCE(NULLIF({OUT}, ''), CASE WHEN {counted.ENOUGH}
-    THEN {counted.SAID} ELSE '' END)"""
+OUT_OR_ENOUGH = f"""COALESCE(NULLIF({OUT}, ''), CASE WHEN {counted_pushes.ENOUGH}
+    THEN {counted_pushes.SAID} ELSE '' END)"""
 
 # One statement, written by hand: it runs before every window, and three ORM queries cost a tenth
 # of all the CPU. psycopg parses a statement of more than 4,096 characters again each time. The
@@ -123,11 +123,11 @@ WHERE id = %(chunk)s AND attempt = %(fence)s AND state = 'leased'
 
 @lru_cache(maxsize=100)
 def prolong_and_count(caps: Caps, kept: bool) -> str:
-    counts = f", counted AS ({counted.COUNT})"
+    counts = f", counted AS ({counted_pushes.COUNT})"
     if not caps.holds:
         return PROLONGING.format(out=OUT, joins="", counts=counts)
-    look = counted.second_look(caps, "SELECT contact_id FROM named", kept=kept)
-    return counted.TURN + PROLONGING.format(out=OUT_OR_ENOUGH, joins=look, counts=counts)
+    look = counted_pushes.second_look(caps, "SELECT contact_id FROM named", kept=kept)
+    return counted_pushes.TURN + PROLONGING.format(out=OUT_OR_ENOUGH, joins=look, counts=counts)
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,9 @@ class Claim:
     safe_rate: float | None = None  # see `Run.safe_rate`
     above: list[int] = field(default_factory=list)  # the runs for which places are kept
     looked_above: float = field(default_factory=time.monotonic)
-    unseen_since: datetime = counted.LONG_AGO  # the second look at the caps reads what is newer
+    unseen_since: datetime = (
+        counted_pushes.LONG_AGO
+    )  # the second look at the caps reads what is newer
     # Recipients whose phone has another address by now: their number, and the newer device.
     newer: dict[int, int] = field(default_factory=dict)
 
@@ -247,7 +249,9 @@ class Claim:
 
 
 def _parse_reasons(out: str | None) -> dict[int, tuple[Reason, str]]:
-    return {int(seq): counted.parse_reason(text) for seq, text in json.loads(out or "{}").items()}
+    return {
+        int(seq): counted_pushes.parse_reason(text) for seq, text in json.loads(out or "{}").items()
+    }
 
 
 def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim | None:

@@ -24,7 +24,7 @@ from campaigns.runs.revisions import shares
 from campaigns.runs.revisions.revision import FIRST
 from campaigns.runs.run import Run
 from campaigns.sending.judge_answers import Final
-from campaigns.sending.left import UnsettledRecipient
+from campaigns.sending.unsettled import UnsettledRecipient
 from notifications.gateway import Outcome, Verdict
 from notifications.people import device
 

@@ -11,7 +11,7 @@ from campaigns.runs.claiming import Claim, Opened
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Reason
 from campaigns.sending.judge_answers import Final, Judged, unsent
-from campaigns.sending.left import UnsettledRecipient
+from campaigns.sending.unsettled import UnsettledRecipient
 from campaigns.texts.rendering import Unrenderable
 from notifications.gateway import Outcome, Push, Verdict
 from notifications.pacing.fcm_signals import AnswerCounts

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from campaigns.runs.ledger import MAX_COPIES, Delivery, Retry
 from campaigns.runs.reasons import NOBODY_KNOWS, Reason
 from campaigns.runs.run import Run
-from campaigns.sending.left import UnsettledRecipient
+from campaigns.sending.unsettled import UnsettledRecipient
 from campaigns.texts.rendering import Unrenderable
 from notifications.gateway import Arrived, Outcome, Verdict
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
-from campaigns.sending.left import UnsettledRecipient
+from campaigns.sending.unsettled import UnsettledRecipient
 from notifications.gateway import Outcome, Verdict
 from notifications.people.device import Device
 

@@ -30,7 +30,7 @@ from django.utils import timezone
 from campaigns.runs.chunk import SETTLED, Chunk
 from campaigns.runs.ledger import MAX_COPIES, Retry, Window, copies
 from campaigns.runs.run import Run
-from campaigns.sending.left import UnsettledRecipient
+from campaigns.sending.unsettled import UnsettledRecipient
 
 RARELY = timedelta(minutes=1)
 SOON = 2 * RARELY  # within this time, another chunk that could try has its turn

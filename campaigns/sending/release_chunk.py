@@ -9,7 +9,7 @@ from django.db import connection, transaction
 
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.claiming import Claim
-from campaigns.sending.left import HELD, UNSETTLED, place_of
+from campaigns.sending.unsettled import HELD, UNSETTLED, place_of
 
 GATHERING = timedelta(seconds=2)
 LOOKS_AGAIN = timedelta(hours=1)  # for people who wait for their local time: some travel meanwhile

@@ -30,8 +30,8 @@ from campaigns.runs.run import Run
 from campaigns.sending import breakers, keyless, platform_keys, recovery_probe, settling
 from campaigns.sending.in_flight import InFlight, heard_in
 from campaigns.sending.judge_answers import unsent
-from campaigns.sending.left import UnsettledRecipient
 from campaigns.sending.measured import Measured, Unmeasured
+from campaigns.sending.unsettled import UnsettledRecipient
 from campaigns.sending.worker_database import WorkerDatabase
 from campaigns.texts.rendering import Unrenderable
 from notifications.dispatch import dispatch

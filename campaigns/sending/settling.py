@@ -17,17 +17,17 @@ from django.db import connection, transaction
 from django.utils import timezone
 from psycopg.types.json import Jsonb
 
-from campaigns.runs import endings
-from campaigns.runs.caps import counted, reserved_places
+from campaigns.runs import final_outcomes
+from campaigns.runs.caps import counted_pushes, reserved_places
 from campaigns.runs.claiming import Claim, Fenced
 from campaigns.runs.ledger import MAX_ANSWERS, Delivery, Retry, Window
 from campaigns.runs.reasons import DEAD
 from campaigns.runs.revisions.revision import FIRST
 from campaigns.runs.revisions.shares import key_of
 from campaigns.runs.run import Run
-from campaigns.sending.inbox import of_runs
+from campaigns.sending.inbox import run_items
 from campaigns.sending.judge_answers import Final, Judged
-from campaigns.sending.left import UnsettledRecipient
+from campaigns.sending.unsettled import UnsettledRecipient
 from notifications.gateway import Arrived, Outcome
 from notifications.people import device
 from notifications.postgres.outage import retry_during_outage
@@ -62,8 +62,8 @@ def _write_outcomes(claim: Claim, window: Window | None, judged: Judged, now: da
         if not claim.run.is_rehearsal:  # else a person's history would show them
             _keep_answers(claim, judged.unaccepted, moment)
         if claim.run.inbox:
-            of_runs.keep(claim, judged.people)
-        endings.tell(claim.run, judged.finals, moment)
+            run_items.keep(claim, judged.people)
+        final_outcomes.tell(claim.run, judged.finals, moment)
 
 
 def _write_once(
@@ -268,7 +268,7 @@ SURELY_NOT = (Delivery.Status.REJECTED, Delivery.Status.SKIPPED)
 def _give_back_caps(claim: Claim, finals: list[Final]) -> None:
     """Remove recipients whose phones surely did not ring from the counts of frequency caps."""
     silent = [final.left for final in finals if final.status in SURELY_NOT]
-    counted.give_back(claim.run.pk, [(left.contact_id, left.seq) for left in silent])
+    counted_pushes.give_back(claim.run.pk, [(left.contact_id, left.seq) for left in silent])
     if claim.run.precedence != Run.Precedence.LOW:
         reserved_places.give_back(claim.run.pk, [left.contact_id for left in silent])
 

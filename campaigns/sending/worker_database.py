@@ -28,9 +28,9 @@ from campaigns.sending import (
 from campaigns.sending.in_flight import InFlight
 from campaigns.sending.inbox import presence
 from campaigns.sending.judge_answers import Judged, interrupted, may_be_sent_to
-from campaigns.sending.left import UnsettledRecipient, left_to_send
 from campaigns.sending.message_settings import MessageSettings
 from campaigns.sending.release_chunk import hand_back
+from campaigns.sending.unsettled import UnsettledRecipient, left_to_send
 from notifications.dispatch import gateway_of
 from notifications.gateway import BadCredentials, Gateway, Outcome
 from notifications.measures.by_project import label_of

@@ -37,7 +37,7 @@ from notifications.api.base.fields import StrictSerializer
 from notifications.api.base.idempotency import idempotent
 from notifications.api.base.problems import Problem, refuses
 from notifications.api.base.view import ApiView
-from notifications.api.named import ExternalId
+from notifications.api.person_in_query import ExternalId
 from notifications.people.contact import Contact
 from notifications.staff.api_key import Scope
 from notifications.task_queue import enqueue_on_commit

@@ -21,7 +21,7 @@ from campaigns.audiences.audience import hold_lists
 from campaigns.audiences.resolving.settling import rules_for_sql
 from campaigns.audiences.selection import drawn
 from campaigns.runs.run import Run
-from campaigns.text_check import counting, links, longest, report, same_text
+from campaigns.text_check import counting, links, longest_values, report, same_text
 from campaigns.text_check.counting import Plan
 from campaigns.text_check.model import (
     LEASE,
@@ -197,7 +197,7 @@ class Reading:
 
     def _finish_check(self) -> None:
         check = self.check
-        looked = longest.rendered(check.project_id, self._sheets, check.tally)
+        looked = longest_values.rendered(check.project_id, self._sheets, check.tally)
         finish(check, report.build_report(check, self._sheets, looked), now=clock.now())
 
 

@@ -20,7 +20,7 @@ from liquid import BoundTemplate, Environment, FalsyStrictUndefined
 from liquid.exceptions import LiquidError
 
 from campaigns.texts import caps
-from campaigns.texts.filters.allowed import FILTERS, OTHER_NAMES, put_into
+from campaigns.texts.filters.allowed_filters import FILTERS, OTHER_NAMES, put_into
 from campaigns.texts.recent import Recent
 from notifications.values.text import unstorable
 

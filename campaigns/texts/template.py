@@ -21,7 +21,7 @@ from campaigns.texts.snippets.mentions import HOLDERS
 from notifications.fcm import rules
 from notifications.fcm.options import data_key
 from notifications.people.project import OfProject
-from notifications.values.copies import name_of_copy
+from notifications.values.copy_names import name_of_copy
 from notifications.values.languages import canonical, validate_locale
 from notifications.values.text import visible
 

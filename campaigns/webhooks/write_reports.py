@@ -12,7 +12,7 @@ from typing import Any
 from django.utils import timezone
 
 from campaigns.runs import sums
-from campaigns.runs.endings import Ended
+from campaigns.runs.final_outcomes import Ended
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from notifications.people.consent.record import OptOut

@@ -23,10 +23,10 @@ from config.feed.streams import Streams
 from config.front.dispatch.threads import Threads
 from notifications.api.base.rendering import as_json
 from notifications.api.person.inbox import item_json
-from notifications.inbox import new_items, online
+from notifications.inbox import new_items, online_people
 from notifications.inbox.new_items import News
-from notifications.inbox.position import NAMED_AT_START, Position
 from notifications.inbox.reading import items_numbered
+from notifications.inbox.stream_position import NAMED_AT_START, Position
 from notifications.keys.inbox_secret import InboxSecret
 from notifications.people.contact import Contact
 from notifications.postgres.outage import DATABASE_TROUBLE
@@ -99,7 +99,7 @@ class Rounds:
         if not floors:
             return
         if new := [person for person in theirs if any(stream.is_new for stream in theirs[person])]:
-            await self._read(lambda: online.came(new))
+            await self._read(lambda: online_people.came(new))
         news_by_person = await self._read(lambda: new_items.news_of(floors))
         numbers = {
             number
@@ -155,8 +155,8 @@ class Rounds:
     async def _note(self) -> None:
         people, streams = list(self.streams.of), self.streams
         sums = {"streams": streams.count, "sent": streams.sent, "cut": streams.cut}
-        await self._read(lambda: online.note(self.name, people, **sums))
-        await self._read(online.forget)
+        await self._read(lambda: online_people.note(self.name, people, **sums))
+        await self._read(online_people.forget)
 
     async def _end_what_has_ended(self) -> None:
         streams = list(self.streams)

@@ -30,7 +30,7 @@ from config.feed.streams import Streams
 from config.front.dispatch.threads import Threads
 from config.front.refusals import Failed, Refused, answer, guarded
 from config.front.sockets import give_up_readers_after
-from notifications.inbox.position import Position
+from notifications.inbox.stream_position import Position
 from notifications.requests.origin import address_from, neighbourhood
 
 STREAM = "/api/v1/me/inbox/stream"

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 from datetime import datetime
 
-from notifications.inbox.position import Position
+from notifications.inbox.stream_position import Position
 
 MAX_WAITING = 256 * 1024  # bytes, when more comes; a slower reader is cut off, and comes back
 HEARTBEAT = b": still here\n\n"

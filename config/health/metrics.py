@@ -27,7 +27,7 @@ from campaigns.runs.tick import Tick
 from config.workers.broker import PRIORITY_STEPS
 from config.workers.celery_settings import QUEUES
 from config.workers.process_reports import Process, processes
-from notifications.inbox.online import feeds
+from notifications.inbox.online_people import feeds
 
 RECENT = timedelta(days=1)
 MAX_WORKERS = 100  # that have labels of their own; the others share one

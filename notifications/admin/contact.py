@@ -41,7 +41,7 @@ from notifications.people.locking import lock_people_against_erasure
 from notifications.people.person_export import everything
 from notifications.postgres import budget
 from notifications.values.moments import CLOCK, DAY, DAY_AND_CLOCK, local
-from notifications.values.plain import NOTHING, briefly, plainly, spaced
+from notifications.values.plain_values import NOTHING, briefly, plainly, spaced
 
 SHOWN_ATTRIBUTES = 4
 SHOWN_LETTERS = 30

@@ -16,7 +16,7 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 from notifications.admin.second_factor import UNREADABLE, WRONG
 from notifications.admin.ui.page import actor
 from notifications.keys import sealing
-from notifications.staff import audit, known_browser, proof, second_factor
+from notifications.staff import audit, identity_check, known_browser, second_factor
 
 
 class OwnPasswordForm(AdminOwnPasswordChangeForm):  # type: ignore[misc]
@@ -32,7 +32,7 @@ class OwnPasswordForm(AdminOwnPasswordChangeForm):  # type: ignore[misc]
 
     def clean_old_password(self) -> str:
         old: str = self.cleaned_data["old_password"]
-        if not proof.password_is_right(self.request, old):
+        if not identity_check.password_is_right(self.request, old):
             raise forms.ValidationError(
                 self.error_messages["password_incorrect"], code="password_incorrect"
             )
@@ -46,7 +46,7 @@ class OwnPasswordForm(AdminOwnPasswordChangeForm):  # type: ignore[misc]
 
     def _check_code(self) -> None:
         try:
-            if proof.code_of(self.request, self.cleaned_data["code"]) is None:
+            if identity_check.code_of(self.request, self.cleaned_data["code"]) is None:
                 self.add_error("code", str(WRONG))
         except sealing.Unsealable:
             self.add_error("code", str(UNREADABLE))

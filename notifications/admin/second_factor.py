@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from notifications.admin.ui import safe_redirect
 from notifications.admin.ui.page import actor
 from notifications.keys import sealing
-from notifications.staff import audit, known_browser, login_signals, proof, second_factor
+from notifications.staff import audit, identity_check, known_browser, login_signals, second_factor
 
 WRONG = gettext_lazy(
     "The code is not right. Each works for half a minute; is the phone's clock right?"
@@ -92,7 +92,7 @@ def _confirm(request: HttpRequest, user: Any) -> HttpResponse:
     """Confirm the new factor with a code. A wrong code does not show the secret again: it is shown
     once, to a user who has given the password."""
     was_known = known_browser.id_of(request, user)  # read first: the new factor ends the mark
-    codes = proof.confirm_factor(request, request.POST.get("code", "").replace(" ", ""))
+    codes = identity_check.confirm_factor(request, request.POST.get("code", "").replace(" ", ""))
     if codes is None:
         return _show_setup(request, problem=str(WRONG))
     if was_known:
@@ -128,7 +128,7 @@ def _turn_off(request: HttpRequest, user: Any) -> HttpResponse:
 def _password_problem(request: HttpRequest) -> str:
     """Why the password is refused; empty if it is right."""
     try:
-        is_right = proof.password_is_right(request, request.POST.get("password", ""))
+        is_right = identity_check.password_is_right(request, request.POST.get("password", ""))
     except ValidationError as error:
         return error.messages[0]
     return "" if is_right else _("The password is not right.")
@@ -136,7 +136,7 @@ def _password_problem(request: HttpRequest) -> str:
 
 def _try_code(request: HttpRequest) -> tuple[str, Any]:
     try:
-        device = proof.code_of(request, request.POST.get("code", ""))
+        device = identity_check.code_of(request, request.POST.get("code", ""))
     except sealing.Unsealable:
         return str(UNREADABLE), None
     return ("" if device else str(WRONG)), device

@@ -23,7 +23,7 @@ from notifications.api.base.problems import Problem, refuses
 from notifications.api.base.query import takes
 from notifications.api.base.row import WritableRowView
 from notifications.api.base.view import ApiView, save
-from notifications.api.named import ExternalId
+from notifications.api.person_in_query import ExternalId
 from notifications.people.consent import eligibility
 from notifications.people.consent.category import CAPS, Category
 from notifications.people.consent.suppression import Suppression, suppress, unsuppress

@@ -13,7 +13,7 @@ from notifications.api.base import query
 from notifications.api.base.patience import refusing_when_busy
 from notifications.api.base.query import takes
 from notifications.api.base.view import ApiView
-from notifications.api.named import contact_named
+from notifications.api.person_in_query import contact_named
 from notifications.people.person_export import everything
 from notifications.postgres.budget import SlowQueryStream
 from notifications.staff import audit

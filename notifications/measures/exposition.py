@@ -12,7 +12,7 @@ from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from notifications.measures.place import folder
+from notifications.measures.metric_files import folder
 
 OURS = CollectorRegistry()
 

@@ -15,7 +15,7 @@ from math import inf
 import prometheus_client
 
 from notifications.measures.exposition import OURS, begin_at_zero
-from notifications.measures.place import in_files
+from notifications.measures.metric_files import in_files
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from datetime import datetime
 from threading import Thread
 
 from notifications.pacing import health
-from notifications.pacing.level import Read
+from notifications.pacing.load_level import Read
 from notifications.people.project import Project
 from notifications.postgres.outage import DATABASE_TROUBLE, try_once
 from notifications.webhooks.transports.https_post import Answer

@@ -16,8 +16,8 @@ from django.db import connection, models, transaction
 from django.db.models import F
 from django.utils.translation import gettext as _
 
-from notifications.pacing import level
-from notifications.pacing.level import LEVEL, Read, Trouble
+from notifications.pacing import load_level
+from notifications.pacing.load_level import LEVEL, Read, Trouble
 from notifications.people.project import LONGEST_NUMBER, Project
 from notifications.values.registry import Registry
 from notifications.webhooks.call import Call
@@ -77,7 +77,7 @@ def ask(url: str, number: str) -> tuple[Answer, Read]:
     answer = https_post.fetch(url, BOUNDS)
     if answer.error or answer.status is None:
         return answer, Read(None, answer.error or Call.Error.BROKEN)
-    return answer, level.parse(answer.status, answer.text, number)
+    return answer, load_level.parse(answer.status, answer.text, number)
 
 
 def claim(project_id: int) -> datetime | None:

@@ -24,7 +24,7 @@ from django.utils.translation import gettext_lazy as _
 
 from notifications.people.project import OfProject
 from notifications.values.moments import DAY, DAY_AND_CLOCK, short
-from notifications.values.plain import plainly
+from notifications.values.plain_values import plainly
 
 MAX_DECLARED = 200
 MAX_SEARCHABLE = 10  # each adds one index lookup to every search

@@ -18,7 +18,7 @@ from notifications.people.attributes import (
     refuse_other_types,
     types_of,
 )
-from notifications.people.erased import forget_people
+from notifications.people.erased_people import forget_people
 from notifications.people.locking import lock_devices
 from notifications.people.project import OfProject, Project
 from notifications.values.exact import Decoder, Encoder, Exact

@@ -10,7 +10,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, pgettext
 
-from notifications import naming
+from notifications import field_names
 from notifications.staff.subjects import choices_of
 from notifications.staff.team import Role
 from notifications.values.moments import in_zone
@@ -150,8 +150,8 @@ def _of_detail(name: str, value: Any) -> str:
 
 def called(name: str) -> str:
     """Return a field's name on the pages."""
-    if name in naming.CALLED:
-        return str(naming.CALLED[name])
+    if name in field_names.CALLED:
+        return str(field_names.CALLED[name])
     words = name.replace("_", " ")
     found = pgettext("field", words)
     return _(words) if found == words else found

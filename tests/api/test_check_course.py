@@ -9,7 +9,7 @@ import time_machine
 from django.utils import timezone
 
 from campaigns.engagement import opening
-from campaigns.runs.caps.counted import Counted
+from campaigns.runs.caps.counted_pushes import Counted
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.api.caller import Caller

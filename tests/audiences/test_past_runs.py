@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from campaigns.audiences import audience, reach, selection, why, words
 from campaigns.audiences.behavior import past
-from campaigns.audiences.resolving import runs_meant
+from campaigns.audiences.resolving import covered_runs
 from campaigns.audiences.resolving.part import answered
 from campaigns.audiences.resolving.settling import rules_for_sql
 from campaigns.engagement.receipt import BY_NAME, Receipt, Reporter
@@ -436,7 +436,7 @@ def test_an_impossible_rule_on_the_past_is_refused_with_the_fix(
 def test_more_runs_than_one_rule_looks_through_are_refused(
     world: Past, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runs_meant, "MAX_RUNS", 3)
+    monkeypatch.setattr(covered_runs, "MAX_RUNS", 3)
     with pytest.raises(ValidationError, match="at most 3 runs, and more match"):
         audience.validate_rules(rule(outcome="planned"), project_id=world.project.pk)
     audience.validate_rules(rule(outcome="planned", within="P30D"), project_id=world.project.pk)
@@ -453,7 +453,7 @@ def test_a_run_whose_rule_outgrew_the_limit_waits_for_a_person(
 ) -> None:
     who = make_audience(world.project, rules=rule(outcome="planned"))
     run = make_run(world.project, audience=who, advanced=False)
-    monkeypatch.setattr(runs_meant, "MAX_RUNS", 2)
+    monkeypatch.setattr(covered_runs, "MAX_RUNS", 2)
 
     engine.advance(run.pk, now=timezone.now())
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Route, e
 from pytest_django.live_server_helper import LiveServer
 
 from notifications.inbox.item import InboxItem
-from notifications.inbox.online import Online
+from notifications.inbox.online_people import Online
 from notifications.people.project import Project
 from notifications.staff.team import Role
 from tests.given.waiting import eventually

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns import control
-from campaigns.canary import draw
+from campaigns.canary import choose_people
 from campaigns.canary.first_part import HELD_UNTIL, FirstPart
 from campaigns.engine import engine, freezing
 from campaigns.runs.ledger import Recipient
@@ -36,7 +36,7 @@ def first_devices(run: Run) -> list[int]:
 def test_the_first_part_is_the_share_or_the_least_and_never_everybody(
     devices: int, percent: int, least: int
 ) -> None:
-    first = draw.size_of(devices, percent, least)
+    first = choose_people.size_of(devices, percent, least)
     if devices <= least:
         assert first == 0
     else:
@@ -46,7 +46,7 @@ def test_the_first_part_is_the_share_or_the_least_and_never_everybody(
 
 
 def test_without_a_share_nobody_goes_first() -> None:
-    assert draw.size_of(1_000_000, None, 1) == 0
+    assert choose_people.size_of(1_000_000, None, 1) == 0
 
 
 @pytest.mark.django_db
@@ -64,7 +64,7 @@ def _below_zero(run_id: int, start: int) -> tuple[int, int]:
     """How many of two thousand people in a row have a place in the lower half."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT count(*) FILTER (WHERE {draw.place(run_id)} < 0), count(*)"
+            f"SELECT count(*) FILTER (WHERE {choose_people.place(run_id)} < 0), count(*)"
             " FROM generate_series(%s::bigint, %s) AS people (contact_id)",
             [start, start + 1_999],
         )

@@ -15,7 +15,7 @@ from django.db import IntegrityError, transaction
 
 from notifications.people.contact import Contact
 from notifications.people.project import Project
-from notifications.requests import lines, log_context
+from notifications.requests import log_context, log_lines
 from notifications.staff.api_key import ApiKey
 from notifications.tracing import spans, tracing
 from tests.given.builders import make_campaign, make_contact, make_people
@@ -29,7 +29,7 @@ def line(text: str, *arguments: Any, **more: Any) -> dict[str, Any]:
     exc_info = more.pop("exc_info", None)
     record = logging.LogRecord("carillon", logging.WARNING, "", 1, text, arguments, exc_info)
     record.__dict__.update(more)
-    said = lines.Json().format(record)
+    said = log_lines.Json().format(record)
     assert "\n" not in said
     return dict(json.loads(said))
 
@@ -68,7 +68,7 @@ def test_what_hands_a_task_out_names_it() -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("kind", [lines.Text, lines.Json])
+@pytest.mark.parametrize("kind", [log_lines.Text, log_lines.Json])
 def test_a_row_that_postgresql_quotes_is_left_out(
     project: Project, kind: type[logging.Formatter]
 ) -> None:

@@ -16,7 +16,7 @@ from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
 from campaigns.sending import settling
 from campaigns.sending.judge_answers import Final, Judged
-from campaigns.sending.left import left_to_send
+from campaigns.sending.unsettled import left_to_send
 from notifications.people.project import Project
 from tests.given.absence import NIGHT, age, tick
 from tests.given.builders import make_campaign, make_people, make_run, make_scheduled_run

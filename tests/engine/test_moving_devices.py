@@ -13,7 +13,7 @@ from campaigns.runs.ledger import Delivery, Recipient, Window
 from campaigns.runs.run import Run
 from campaigns.sending import sending
 from campaigns.sending import worker_database as rows
-from campaigns.sending.left import UnsettledRecipient
+from campaigns.sending.unsettled import UnsettledRecipient
 from notifications.people.device import Device
 from notifications.people.project import Project
 from tests.api.caller import Caller

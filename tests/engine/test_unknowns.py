@@ -19,7 +19,7 @@ from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.sending import sending, settling
 from campaigns.sending.judge_answers import Final, Judged
-from campaigns.sending.left import UnsettledRecipient, left_to_send
+from campaigns.sending.unsettled import UnsettledRecipient, left_to_send
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.given.builders import make_people, make_run

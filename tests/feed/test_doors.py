@@ -10,8 +10,8 @@ from urllib.parse import quote
 import pytest
 from django.utils import timezone
 
-from notifications.inbox import online
-from notifications.inbox.online import Online, online_since
+from notifications.inbox import online_people
+from notifications.inbox.online_people import Online, online_since
 from notifications.keys import inbox_secret
 from notifications.people.contact import Contact
 from notifications.people.project import Project
@@ -155,6 +155,6 @@ def test_who_listens_is_known_to_be_there_and_is_forgotten(
     assert online_since([bob.pk], 30) == set()
     Online.objects.filter(contact_id=ada.pk).update(seen_at=timezone.now() - timedelta(hours=1))
     Online.objects.create(contact_id=bob.pk, seen_at=timezone.now() - timedelta(hours=1))
-    online.forget()
+    online_people.forget()
     assert not Online.objects.filter(contact_id=bob.pk).exists()
     eventually("she still is", lambda: online_since([ada.pk], 30) == {ada.pk})

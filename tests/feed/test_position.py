@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from notifications.inbox.position import MAX_KEPT, MAX_NAMED, SETTLED_AFTER, Position
+from notifications.inbox.stream_position import MAX_KEPT, MAX_NAMED, SETTLED_AFTER, Position
 
 
 def test_a_number_that_comes_late_is_new_though_a_higher_one_was_sent() -> None:

@@ -16,7 +16,7 @@ from notifications import imports, tasks
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.importing.merging import parallel_merge
-from notifications.people.importing.merging.part import Part, contact_ids
+from notifications.people.importing.merging.merge_part import Part, contact_ids
 from notifications.people.importing.model import Import
 from notifications.people.project import Project
 from notifications.people.registry import Address, register_one

@@ -15,7 +15,7 @@ from notifications import imports, tasks
 from notifications.people.contact import Contact
 from notifications.people.importing import import_worker, model, staging
 from notifications.people.importing.merging import parallel_merge
-from notifications.people.importing.merging.part import Part, contact_ids
+from notifications.people.importing.merging.merge_part import Part, contact_ids
 from notifications.people.importing.model import Import, claim
 from notifications.people.project import Project
 from notifications.postgres import clock

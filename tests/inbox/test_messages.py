@@ -11,7 +11,7 @@ from django.utils import timezone
 from campaigns import tasks
 from campaigns.engine import messages
 from campaigns.runs.messages.message import Message
-from campaigns.sending.inbox import of_messages
+from campaigns.sending.inbox import message_items
 from notifications.inbox.item import InboxItem
 from notifications.inbox.text import InboxText
 from notifications.people.consent.category import Category
@@ -209,9 +209,9 @@ def test_a_process_that_dies_while_it_takes_them_leaves_nothing_and_the_next_sto
         assert InboxItem.objects.count() == 1
         raise SystemExit
 
-    keep = of_messages.keep
+    keep = message_items.keep
     with monkeypatch.context() as dying, pytest.raises(SystemExit):
-        dying.setattr(of_messages, "keep", die)
+        dying.setattr(message_items, "keep", die)
         list(messages.Due(seconds=1))
     assert not InboxItem.objects.exists()
     assert Message.objects.get().state == "waiting"

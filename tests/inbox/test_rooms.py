@@ -9,9 +9,9 @@ import pytest
 from django.utils import timezone
 
 from campaigns import tasks
-from notifications.inbox import online
+from notifications.inbox import online_people
 from notifications.inbox.item import InboxItem
-from notifications.inbox.online import Online
+from notifications.inbox.online_people import Online
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault
@@ -50,7 +50,7 @@ def say(call: Caller, **other: Any) -> str:
 def has_it_open(*people: Contact) -> None:
     """As a feed notes it."""
     numbers = [person.pk for person in people]
-    online.note("feed:1", numbers, streams=len(people), sent=0, cut=0)
+    online_people.note("feed:1", numbers, streams=len(people), sent=0, cut=0)
 
 
 def reasons(call: Caller, name: str) -> dict[str, str]:

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
-from campaigns.sending.inbox import of_runs
+from campaigns.sending.inbox import run_items
 from notifications.inbox.item import InboxItem
 from notifications.inbox.storing import New, store
 from notifications.inbox.text import InboxText
@@ -104,9 +104,9 @@ def test_a_worker_that_dies_before_its_commit_leaves_no_item_and_the_next_stores
         assert InboxItem.objects.count() == 1
         raise SystemExit
 
-    keep = of_runs.keep
+    keep = run_items.keep
     with monkeypatch.context() as dying, pytest.raises(SystemExit):
-        dying.setattr(of_runs, "keep", die)
+        dying.setattr(run_items, "keep", die)
         send_once(run)
     assert not InboxItem.objects.exists()
     assert not Delivery.objects.exists()

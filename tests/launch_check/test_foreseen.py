@@ -18,7 +18,7 @@ from campaigns.launch_check import stored_forecast
 from campaigns.launch_check.launch_report import LaunchReport
 from campaigns.launch_check.stored_forecast import AT_LATEST, Foreseen
 from campaigns.planning.campaign import Campaign
-from campaigns.runs.caps.counted import Counted
+from campaigns.runs.caps.counted_pushes import Counted
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.run import Run
 from notifications.people.project import Project

@@ -15,14 +15,14 @@ from django.utils import timezone
 from campaigns import tasks
 from campaigns.audiences.audience import Audience, Member
 from campaigns.engine import messages
-from campaigns.runs.caps.counted import Counted
+from campaigns.runs.caps.counted_pushes import Counted
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.messages import day, taking
 from campaigns.runs.messages.message import Message
 from campaigns.runs.run import Run
 from campaigns.sending import sending
-from campaigns.sending.inbox import of_messages
+from campaigns.sending.inbox import message_items
 from notifications.people.project import Project
 from notifications.webhooks.outbox import Outgoing
 from tests.api.caller import Caller
@@ -147,7 +147,7 @@ def test_a_chunk_goes_on_for_the_messages_that_were_not_cancelled(
 def test_who_sleeps_on_a_list_is_cancelled_too(
     call: Caller, fcm: Fcm, night: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("campaigns.runs.messages.api.addressed.AT_ONCE", 1)
+    monkeypatch.setattr("campaigns.runs.messages.api.resolve_recipients.AT_ONCE", 1)
     room = Audience.objects.create(project=night, name="Room", kind=Audience.Kind.LIST)
     for name in ("ada", "bob", "cleo"):
         reader(night, name)
@@ -216,7 +216,7 @@ def test_a_request_that_may_have_left_is_not_cancelled(
 ) -> None:
     reader(night, "ada", FAR)
     name = call.post("messages", {"to": {"contact": "ada"}, "content": HELLO}).json()["id"]
-    taken = taking.take(Run.every.get(), of_messages.keep)
+    taken = taking.take(Run.every.get(), message_items.keep)
     assert taken is not None
     Window.objects.create(
         run=taken.run, chunk=taken.chunk, attempt=1, seqs=[1], opened_at=timezone.now()
@@ -236,7 +236,7 @@ def test_who_sleeps_is_cancelled_while_a_worker_sends_to_the_others_of_the_chunk
     reader(night, "bob", FAR)
     to = {"contacts": ["ada", "bob"]}
     name = call.post("messages", {"to": to, "content": HELLO}).json()["id"]
-    taken = taking.take(Run.every.get(), of_messages.keep)
+    taken = taking.take(Run.every.get(), message_items.keep)
     assert taken is not None
     worker = sending.Sending(taken)
     worker.rows.people()  # it has found who sleeps, and holds the chunk

@@ -20,8 +20,8 @@ from campaigns.runs.messages.taking import take
 from campaigns.runs.run import Run
 from campaigns.sending import sending, settling
 from campaigns.sending.judge_answers import Final, Judged, Status
-from campaigns.sending.left import left_to_send
 from campaigns.sending.sending import Sending
+from campaigns.sending.unsettled import left_to_send
 from notifications.dispatch import dispatch
 from notifications.people.project import Project
 from notifications.webhooks.event_types import EventType

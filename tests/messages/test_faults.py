@@ -19,7 +19,7 @@ from campaigns.runs.messages import taking
 from campaigns.runs.messages.message import Message
 from campaigns.runs.run import Run
 from campaigns.sending import sending
-from campaigns.sending.inbox import of_messages
+from campaigns.sending.inbox import message_items
 from notifications.people.project import Project
 from notifications.postgres import clock
 from tests.api.caller import Caller
@@ -197,7 +197,7 @@ def test_a_cancel_and_a_worker_at_once_decide_each_message_once(call: Caller, fc
 
     def take(run: Run) -> None:
         try:
-            taking.take(run, of_messages.keep)
+            taking.take(run, message_items.keep)
         finally:
             connections.close_all()
 

@@ -12,7 +12,7 @@ from django.db.models import F
 from campaigns import tasks
 from campaigns.engine import messages
 from campaigns.runs.claiming import Claim
-from campaigns.runs.messages import due
+from campaigns.runs.messages import due_days
 from campaigns.runs.run import Run
 from campaigns.sending import sending
 from notifications.people.consent.category import Category
@@ -40,7 +40,7 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
         waits.append(seconds)
         gathered()
 
-    monkeypatch.setattr(due, "GATHERING", LONG)
+    monkeypatch.setattr(due_days, "GATHERING", LONG)
     monkeypatch.setattr(tasks, "_let_gather", sleep)
     tasks.MESSAGES.clear()
     yield waits

@@ -12,7 +12,7 @@ from campaigns import tasks
 from campaigns.audiences.audience import Audience, Member
 from campaigns.engine import messages
 from campaigns.runs.chunk import Chunk
-from campaigns.runs.messages import day, many
+from campaigns.runs.messages import bulk_messages, day
 from campaigns.runs.messages.message import Message
 from campaigns.runs.run import Run
 from campaigns.sending import sending
@@ -59,8 +59,8 @@ def a_list(project: Project, people: list[Contact]) -> Audience:
 
 def a_long_list(project: Project, monkeypatch: pytest.MonkeyPatch, people: int) -> Audience:
     """Long is more than two; a part has three."""
-    monkeypatch.setattr("campaigns.runs.messages.api.addressed.AT_ONCE", 2)
-    monkeypatch.setattr(many, "PART", 3)
+    monkeypatch.setattr("campaigns.runs.messages.api.resolve_recipients.AT_ONCE", 2)
+    monkeypatch.setattr(bulk_messages, "PART", 3)
     return a_list(project, [device.contact for device in make_people(project, people)])
 
 
@@ -166,12 +166,12 @@ def test_a_long_list_is_unfolded_in_parts_and_sent_by_the_bulk_lane(
     tasks.send_messages()
     assert fcm.witness() == []  # nothing of it holds up the fast lane
 
-    run_id, number = many.unfolding()[0]
-    assert many.unfold(run_id, number)
+    run_id, number = bulk_messages.unfolding()[0]
+    assert bulk_messages.unfold(run_id, number)
     assert Message.objects.count() == 4  # a part; a worker that dies now costs nothing
     tasks.unfold_messages()
     assert Message.objects.count() == 8
-    assert many.unfolding() == []
+    assert bulk_messages.unfolding() == []
 
     assert send_all_of_many() == 1
     shown = call.get(f"messages/{name}").json()
@@ -208,9 +208,9 @@ def test_a_cancel_stops_what_has_not_left_and_what_is_not_yet_unfolded(
 ) -> None:
     room = a_long_list(project, monkeypatch, 8)
     name = sent(call, {**to(list=room.pk), "content": {"title": "Hi", "body": "all"}})
-    many.unfold(*many.unfolding()[0])
+    bulk_messages.unfold(*bulk_messages.unfolding()[0])
     send_all_of_many()
-    many.unfold(*many.unfolding()[0])
+    bulk_messages.unfold(*bulk_messages.unfolding()[0])
 
     shown = call.post(f"messages/{name}/cancel").json()
     assert shown["people"] == {"waiting": 0, "taken": 4, "cancelled": 3}

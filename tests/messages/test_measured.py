@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from campaigns import tasks
 from campaigns.runs.ledger import Delivery
-from notifications.measures.place import ROOM, FileSlot
+from notifications.measures.metric_files import ROOM, FileSlot
 from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.given.builders import make_contact, make_device
@@ -123,7 +123,7 @@ def test_messages_leave_though_nothing_can_be_measured(
 HOLD = """
 import os, signal, sys
 from pathlib import Path
-from notifications.measures.place import ROOM, FileSlot
+from notifications.measures.metric_files import ROOM, FileSlot
 
 place = FileSlot(Path(sys.argv[1]))
 print(place(), flush=True)

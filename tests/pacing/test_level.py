@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from notifications.pacing.level import Read, Trouble, parse
+from notifications.pacing.load_level import Read, Trouble, parse
 
 METRICS = """\
 # HELP app_busy How busy the pool is.

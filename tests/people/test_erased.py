@@ -11,11 +11,11 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from campaigns import tasks
-from campaigns.runs.caps.counted import Counted
+from campaigns.runs.caps.counted_pushes import Counted
 from campaigns.runs.caps.reserved_places import Place
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
-from notifications.people.erased import Erased
+from notifications.people.erased_people import Erased
 from tests.api.caller import Caller
 from tests.given.builders import make_contact, make_project, make_scheduled_run
 

@@ -15,7 +15,7 @@ from psycopg import sql
 
 from campaigns.results import reports
 from campaigns.runs import sums
-from campaigns.runs.caps.counted import Counted
+from campaigns.runs.caps.counted_pushes import Counted
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 from notifications.people.project import Project

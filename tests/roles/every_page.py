@@ -8,7 +8,7 @@ from typing import Any
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from campaigns.runs.messages.many import accept_many
+from campaigns.runs.messages.bulk_messages import accept_many
 from campaigns.test_sends.models import SentTest
 from campaigns.texts.template import Template as Text
 from config import doors

@@ -15,7 +15,7 @@ from campaigns.runs.ledger import MAX_ANSWERS, Answer, Delivery, Retry, Window
 from campaigns.runs.run import Run
 from campaigns.sending import sending, settling
 from campaigns.sending.judge_answers import Judged
-from campaigns.sending.left import left_to_send
+from campaigns.sending.unsettled import left_to_send
 from notifications.gateway import Arrived, Outcome, Verdict
 from notifications.people.device import Device
 from notifications.people.project import Project

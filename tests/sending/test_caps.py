@@ -15,16 +15,16 @@ from django.utils import timezone
 from campaigns import tasks
 from campaigns.engine import engine
 from campaigns.runs import claiming
-from campaigns.runs.caps import counted
-from campaigns.runs.caps.counted import Counted
+from campaigns.runs.caps import counted_pushes
+from campaigns.runs.caps.counted_pushes import Counted
 from campaigns.runs.chunk import LEASE
 from campaigns.runs.ledger import Delivery, Retry
 from campaigns.runs.run import Run
 from campaigns.sending import sending
-from campaigns.sending.left import left_to_send
+from campaigns.sending.unsettled import left_to_send
 from notifications.people.consent.category import Category
 from notifications.people.device import Device
-from notifications.people.erased import forget_people
+from notifications.people.erased_people import forget_people
 from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.given.builders import make_contact, make_device, make_people, make_run
@@ -308,7 +308,7 @@ def test_a_window_that_waited_for_its_turn_is_dated_when_it_came(shop: Project, 
     with ThreadPoolExecutor(1) as elsewhere:
         with transaction.atomic():
             with connection.cursor() as cursor:
-                cursor.execute(counted.TURN, {"project": shop.pk})
+                cursor.execute(counted_pushes.TURN, {"project": shop.pk})
             opened = elsewhere.submit(open_window)
             eventually("it waits for its turn", somebody_waits)
             its_turn = timezone.now()
@@ -367,8 +367,8 @@ def test_what_no_cap_asks_for_any_more_is_removed(shop: Project, fcm: Fcm) -> No
     person(shop)
     send(make_run(shop))
     ago(timedelta(days=7, hours=23))
-    counted.remove_old(timezone.now())
+    counted_pushes.remove_old(timezone.now())
     assert Counted.objects.exists()
     ago(timedelta(hours=2))
-    counted.remove_old(timezone.now())
+    counted_pushes.remove_old(timezone.now())
     assert not Counted.objects.exists()

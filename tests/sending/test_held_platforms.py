@@ -16,8 +16,8 @@ from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason
 from campaigns.sending import sending, settling
 from campaigns.sending.judge_answers import Final, Judged
-from campaigns.sending.left import UnsettledRecipient, left_to_send
 from campaigns.sending.release_chunk import GATHERING, hand_back
+from campaigns.sending.unsettled import UnsettledRecipient, left_to_send
 from notifications.people.consent.record import EVERYTHING, ConsentAnswer, record_answers
 from notifications.people.consent.suppression import suppress
 from notifications.people.device import Device

@@ -17,7 +17,7 @@ from campaigns.runs.ledger import Delivery
 from campaigns.runs.prior_recipients import IndexedRun, PriorRecipient, unknown_until
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
-from notifications.people.erased import forget_people
+from notifications.people.erased_people import forget_people
 from notifications.people.project import Project
 from notifications.people.retention import Retention
 from tests.api.caller import Caller

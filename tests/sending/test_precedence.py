@@ -15,7 +15,7 @@ from django.utils import timezone
 from campaigns import control
 from campaigns.engine import engine, freezing
 from campaigns.runs.caps import reserved_places
-from campaigns.runs.caps.counted import Counted
+from campaigns.runs.caps.counted_pushes import Counted
 from campaigns.runs.caps.reserved_places import Place
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.claiming import claim
@@ -28,7 +28,7 @@ from campaigns.sending.sending import Sending
 from notifications.people.consent.category import Category
 from notifications.people.contact import Contact
 from notifications.people.device import Device
-from notifications.people.erased import forget_people
+from notifications.people.erased_people import forget_people
 from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.given.builders import make_audience, make_campaign, make_device, make_people

@@ -212,7 +212,9 @@ def test_somebody_who_falls_asleep_while_a_chunk_is_sent_is_not_rung(
         return (begins + 3 * AN_HOUR, Reason.QUIET_HOURS) if looks else None
 
     monkeypatch.setattr(WorkerDatabase, "people", people)
-    monkeypatch.setattr("campaigns.sending.left.UnsettledRecipient.waits_until", awake_at_first)
+    monkeypatch.setattr(
+        "campaigns.sending.unsettled.UnsettledRecipient.waits_until", awake_at_first
+    )
 
     send(run)
 

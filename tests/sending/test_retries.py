@@ -14,7 +14,7 @@ from campaigns.runs.ledger import Retry
 from campaigns.runs.run import Run
 from campaigns.sending import judge_answers, message_settings
 from campaigns.sending.judge_answers import REFUSED, Final
-from campaigns.sending.left import UnsettledRecipient
+from campaigns.sending.unsettled import UnsettledRecipient
 from campaigns.texts.rendering import Reader
 from notifications.gateway import Arrived, Outcome, Verdict
 from notifications.people.project import Project

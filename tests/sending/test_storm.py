@@ -15,7 +15,7 @@ from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.reasons import Reason
 from campaigns.sending import sending, settling
 from campaigns.sending.judge_answers import Final, Judged
-from campaigns.sending.left import left_to_send
+from campaigns.sending.unsettled import left_to_send
 from notifications.people.project import Project
 from tests.given.builders import make_people, make_run
 from tests.given.by_hand import let_leases_lapse, work

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from campaigns import control, tasks
 from campaigns.audiences.audience import Member
-from campaigns.text_check import counting, longest, model, start, worker
+from campaigns.text_check import counting, longest_values, model, start, worker
 from campaigns.text_check.model import TextCheck, claim
 from campaigns.text_check.start import Refused
 from notifications.people.contact import Contact
@@ -224,7 +224,7 @@ def test_a_part_that_takes_too_long_is_tried_with_fewer_and_then_given_up(
 def test_whatever_breaks_it_is_said_and_not_tried_for_ever(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(longest, "rendered", lambda *_: 1 / 0)
+    monkeypatch.setattr(longest_values, "rendered", lambda *_: 1 / 0)
     make_readers(project)
     check = asked(make_campaign(project, template=LACKS))
     tasks.check_texts(check.pk)

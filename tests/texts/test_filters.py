@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from campaigns.runs.reasons import Reason
 from campaigns.texts import caps, liquid
-from campaigns.texts.filters.allowed import FILTERS, OTHER_NAMES
+from campaigns.texts.filters.allowed_filters import FILTERS, OTHER_NAMES
 from campaigns.texts.rendering import Reader, Unrenderable, render
 
 NOON = datetime(2026, 12, 5, 12, tzinfo=UTC)

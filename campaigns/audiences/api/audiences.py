@@ -28,7 +28,7 @@ from notifications.api.base.problems import Problem, refuses
 from notifications.api.base.query import takes
 from notifications.api.base.row import WritableRowView
 from notifications.api.base.view import ApiView, save
-from notifications.api.named import ExternalId, contact_named, nobody
+from notifications.api.person_in_query import ExternalId, contact_named, nobody
 from notifications.people.contact import Contact
 from notifications.people.locking import lock_people_against_erasure
 from notifications.postgres.budget import TooSlow, statement_timeout

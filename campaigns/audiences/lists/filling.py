@@ -23,7 +23,7 @@ from campaigns.audiences.audience import Audience, hold_lists
 from campaigns.audiences.behavior import at_most, past
 from campaigns.audiences.behavior.kind import Sql
 from campaigns.audiences.bounds import leaves
-from campaigns.audiences.resolving.runs_meant import forgotten
+from campaigns.audiences.resolving.covered_runs import forgotten
 from campaigns.audiences.resolving.settling import rules_for_sql
 from campaigns.audiences.selection import compile_tree, drawn, people_and_devices
 from campaigns.runs.run import Run

@@ -32,7 +32,7 @@ from notifications.admin.ui.page import Page
 from notifications.admin.ui.unfolded import ModelForm
 from notifications.people.attributes import FITS, Attribute
 from notifications.people.project import Project
-from notifications.values.plain import briefly
+from notifications.values.plain_values import briefly
 
 # --- The form -------------------------------------------------------------------------------------
 

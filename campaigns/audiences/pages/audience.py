@@ -24,7 +24,7 @@ from campaigns.audiences.lists import filling
 from campaigns.audiences.pages import audience_preview, builder, builder_kinds
 from campaigns.audiences.pages.form import AudienceForm, last_saved
 from campaigns.audiences.pages.list import AudienceList
-from campaigns.audiences.pages.of_import import of_import_view
+from campaigns.audiences.pages.list_of_import import of_import_view
 from campaigns.audiences.rules import is_field
 from campaigns.audiences.words import broken, sentence
 from campaigns.planning.campaign import Campaign

@@ -13,10 +13,10 @@ from django.utils.translation import gettext as _
 
 from campaigns.audiences.behavior import event, nested, past
 from campaigns.audiences.bounds import AS_KEPT, leaves
+from campaigns.audiences.resolving.covered_runs import refuse_forgotten, with_last_run, with_runs
 from campaigns.audiences.resolving.events_kept import refuse_too_far
 from campaigns.audiences.resolving.leaf_by_leaf import each_leaf
 from campaigns.audiences.resolving.nested_audiences import Nest
-from campaigns.audiences.resolving.runs_meant import refuse_forgotten, with_last_run, with_runs
 from campaigns.audiences.rules import problems, refuse_broken
 
 

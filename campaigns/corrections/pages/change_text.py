@@ -22,7 +22,7 @@ from campaigns.engine import cancelling
 from campaigns.results.reports import held_back_and_waiting
 from campaigns.runs import sums
 from campaigns.runs.pages.dialogs import RunDialog
-from campaigns.runs.pages.result.as_sent import Reading
+from campaigns.runs.pages.result.sent_text import Reading
 from campaigns.runs.revisions import shares
 from campaigns.runs.revisions.revision import FIRST, texts_of
 from campaigns.runs.run import Run

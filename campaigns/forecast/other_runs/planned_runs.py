@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from campaigns.canary import draw
+from campaigns.canary import choose_people
 from campaigns.forecast.other_runs.firebase_projects import Firebase
 from campaigns.forecast.other_runs.run_sizes import Size, Sizes
 from campaigns.forecast.other_runs.shared_gate import RunRequest, RunResult, simulate
@@ -215,7 +215,7 @@ def asks_for(
     """Return what a campaign or run, `sent`, asks for. `begun`: its people are known, and `size` is
     the rest of them."""
     devices = sum(size.kinds.values())
-    first = draw.size_of(devices, sent.first_percent, sent.first_least)
+    first = choose_people.size_of(devices, sent.first_percent, sent.first_least)
     rules = Rules(
         start=at,
         ttl=timedelta(seconds=sent.ttl_seconds),

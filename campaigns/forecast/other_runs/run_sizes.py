@@ -20,7 +20,7 @@ from django.core.exceptions import ValidationError
 from campaigns.audiences import estimating, reach
 from campaigns.audiences.reach import Reach, Zones
 from campaigns.forecast.course import kinds
-from campaigns.forecast.skips import sent_to
+from campaigns.forecast.skips import expected_devices
 from campaigns.forecast.solver.rules import PersonKind
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.campaign_variants import split_of, wordings
@@ -92,13 +92,13 @@ class Sizes:
         with suppress(redis.RedisError):
             if isinstance(cached := cache.get(key), list):
                 return cached[0], cached[1]
-        if not sent_to.is_readable(campaign):
+        if not expected_devices.is_readable(campaign):
             return None
         audience = Reach(0, 0, all.gets_it, {}, exact=all.exact)
         with suppress(ValidationError, TooSlow), until(self._ends):
-            causes = sent_to.causes(campaign, at, None)
+            causes = expected_devices.causes(campaign, at, None)
             limit = estimating.SAMPLE_SECONDS
-            lost = sent_to.skips(campaign, rules, audience, causes, seconds=limit)
+            lost = expected_devices.skips(campaign, rules, audience, causes, seconds=limit)
             if lost.devices is not None:
                 with suppress(redis.RedisError):
                     cache.set(key, [lost.devices, lost.exact], KEPT)

@@ -25,7 +25,7 @@ from campaigns.planning.campaign import Campaign
 from campaigns.planning.campaign_variants import Wording
 from campaigns.runs import prior_recipients
 from campaigns.runs.caps import reserved_places
-from campaigns.runs.caps.counted import Coming, enough_by
+from campaigns.runs.caps.counted_pushes import Coming, enough_by
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.runs.variants.group import MAIN

@@ -22,11 +22,11 @@ from campaigns.planning.campaign import Campaign
 from campaigns.planning.pages import composing, filing, steps
 from campaigns.planning.pages import variant_fields as variants
 from campaigns.planning.pages.calendar.calendar import Calendar
-from campaigns.planning.pages.ending import PauseDialog, ResumeDialog, StopDialog
 from campaigns.planning.pages.filters import ArchiveFilter, RunStateFilter, TagFilter
 from campaigns.planning.pages.form import CampaignForm
 from campaigns.planning.pages.launch import LaunchDialog
 from campaigns.planning.pages.panels import Panels
+from campaigns.planning.pages.series_dialogs import PauseDialog, ResumeDialog, StopDialog
 from campaigns.rehearsals import actions as rehearsal_actions
 from campaigns.rehearsals.dialog import RehearseDialog
 from campaigns.rehearsals.pages import latest_rehearsals, rehearsal_url

@@ -33,7 +33,7 @@ from campaigns.launch_check.launch_report import LaunchReport
 from campaigns.planning import campaign_variants
 from campaigns.planning.campaign import MAX_CONTROL, Campaign
 from campaigns.planning.pages import forecast_chart as chart
-from campaigns.planning.pages import form, left_out, schedule_preview
+from campaigns.planning.pages import form, schedule_preview, skipped_people
 from campaigns.planning.pages import variant_fields as variants
 from campaigns.planning.pages.calendar import span as calendar_span
 from campaigns.planning.pages.in_place import MAKE
@@ -50,7 +50,7 @@ from campaigns.texts.content import TEXTS, Content, languages_of
 from campaigns.texts.template import Template
 from campaigns.texts.writing import coverage, insertable
 from campaigns.texts.writing.problems import Found, locate_problems
-from campaigns.texts.writing.readable import readable
+from campaigns.texts.writing.valid_part import readable
 from notifications.admin.ui.current_project import named
 from notifications.admin.ui.dialogs import gone
 from notifications.admin.ui.json_field import JSONText
@@ -214,7 +214,7 @@ class Panels:
         return trigger_client_event(reply, "days-off", after="settle")
 
     def left_out_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        return left_out.page(request, self._campaign(request, pk))
+        return skipped_people.page(request, self._campaign(request, pk))
 
     def _campaign(self, request: HttpRequest, pk: int) -> Campaign:
         related = Campaign.objects.select_related("audience", "template", "project")

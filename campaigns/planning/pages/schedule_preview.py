@@ -15,10 +15,10 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from campaigns.audiences import estimating, reach
-from campaigns.canary import draw, in_words
+from campaigns.canary import choose_people, in_words
 from campaigns.forecast import rate_forecast
 from campaigns.forecast.course import foresee
-from campaigns.forecast.skips import sent_to
+from campaigns.forecast.skips import expected_devices
 from campaigns.launch_check import clocks, departures, quiet_hours_check
 from campaigns.launch_check.launch_report import REPORT_SECONDS
 from campaigns.planning import local
@@ -137,12 +137,12 @@ def _sent_to(when: SchedulePreview, campaign: Campaign, now: datetime) -> int:
     rules = campaign.audience.effective_rules
     reached = reach.quick(campaign.project_id, rules)
     when.selected = reached.devices
-    if not sent_to.is_readable(campaign):
+    if not expected_devices.is_readable(campaign):
         return reached.devices
-    causes = sent_to.causes(campaign, when.starts_at or now, when.local)
+    causes = expected_devices.causes(campaign, when.starts_at or now, when.local)
     limit = estimating.SAMPLE_SECONDS
-    lost = sent_to.skips(campaign, rules, reached, causes, seconds=limit)
-    devices = sent_to.devices(reached, lost)
+    lost = expected_devices.skips(campaign, rules, reached, causes, seconds=limit)
+    devices = expected_devices.devices(reached, lost)
     return reached.devices if devices is None else devices
 
 
@@ -373,8 +373,8 @@ def _find_first(when: SchedulePreview, posted: Any, campaign: Campaign) -> None:
         when.note = when.note or next(iter(wrong.values()))
         return
     when.first = in_words.foretold(when.selected, first)
-    when.goes_first = draw.size_of(when.selected, percent, least)
-    when.wait = draw.wait_of(when.selected, first)
+    when.goes_first = choose_people.size_of(when.selected, percent, least)
+    when.wait = choose_people.wait_of(when.selected, first)
 
 
 def _whole(posted: Any, name: str, most: int) -> int:

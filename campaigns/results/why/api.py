@@ -28,7 +28,7 @@ from notifications.api.base import query
 from notifications.api.base.patience import slow
 from notifications.api.base.query import takes
 from notifications.api.base.view import ApiView
-from notifications.api.named import contact_named, nobody
+from notifications.api.person_in_query import contact_named, nobody
 from notifications.gateway import Verdict
 from notifications.people.consent import eligibility
 from notifications.people.contact import Contact

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from campaigns.audiences import why as asking
 from campaigns.audiences.behavior import past
 from campaigns.audiences.bounds import AS_KEPT, leaves
-from campaigns.audiences.resolving.runs_meant import forgotten
+from campaigns.audiences.resolving.covered_runs import forgotten
 from campaigns.audiences.why import InOrOut
 from campaigns.audiences.words import broken
 from campaigns.runs.run import Run

@@ -21,7 +21,7 @@ from notifications.api.base import pages, query
 from notifications.api.base.patience import slow
 from notifications.api.base.query import takes
 from notifications.api.base.view import ApiView
-from notifications.api.named import contact_named
+from notifications.api.person_in_query import contact_named
 
 FILTERS = [
     OpenApiParameter("status", {"$ref": "#/components/schemas/DeliveryStatus"}),

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.runs import reasons
 from campaigns.runs.ledger import Delivery
-from campaigns.runs.messages.many import of_call
+from campaigns.runs.messages.bulk_messages import of_call
 from campaigns.runs.messages.message import Message
 from campaigns.runs.run import Run
 

@@ -13,11 +13,11 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from campaigns.runs import endings
+from campaigns.runs import final_outcomes
 from campaigns.runs.chunk import LEASE, Chunk
 from campaigns.runs.claiming import Claim, count_interrupted
-from campaigns.runs.endings import NO_DEVICE, Ending
-from campaigns.runs.messages.due import TO_TRY_AGAIN
+from campaigns.runs.final_outcomes import NO_DEVICE, Ending
+from campaigns.runs.messages.due_days import TO_TRY_AGAIN
 from campaigns.runs.messages.message import category_of
 from campaigns.runs.run import Run
 from notifications.people.consent import caps, eligibility
@@ -172,7 +172,7 @@ def _report_without_device(run: Run, without_device: list[tuple[int, str]]) -> N
     no other code reports them."""
     if without_device:
         ended = [Ending(*row, status="skipped", reason=NO_DEVICE) for row in without_device]
-        endings.tell(run, ended, clock.now())
+        final_outcomes.tell(run, ended, clock.now())
 
 
 def _inserted_chunk(

@@ -18,7 +18,7 @@ from campaigns import verbs
 from campaigns.canary.first_part import part_of
 from campaigns.canary.progress import phase_of
 from campaigns.corrections.pages import change_text
-from campaigns.engine import broken
+from campaigns.engine import broken_runs
 from campaigns.forecast.rate_forecast import number
 from campaigns.results import reports, why_this_rate
 from campaigns.results.chunk_grid import grid
@@ -310,7 +310,7 @@ def pause_in_words(run: Run) -> dict[str, str]:
         return {}
     return {
         "cause": cause_in_words(run.cause),
-        "detail": broken.detail_of(run),
+        "detail": broken_runs.detail_of(run),
         "next_step": next_step(run),
     }
 

@@ -49,11 +49,11 @@ from campaigns.runs.pages.follow_ups import (
     offers_the_rest,
 )
 from campaigns.runs.pages.result import (
-    as_sent,
     by_property,
     engagement,
     figures,
     first_part,
+    sent_text,
     variants,
 )
 from campaigns.runs.pages.result import (
@@ -185,7 +185,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kw: Any) -> Any:
         run = context["original"]
         context |= {**self._everything(request, run), **alerts_of_run(request, run)}
-        context |= {"readings": as_sent.readings(run), "snippets": as_sent.snippets(run)}
+        context |= {"readings": sent_text.readings(run), "snippets": sent_text.snippets(run)}
         return super().render_change_form(request, context, *args, **kw)
 
     def live_view(self, request: HttpRequest, run_id: int) -> HttpResponse:
@@ -198,8 +198,8 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
             context = live.picture(run, timezone.now())
         else:
             context = {**self._everything(request, run), "state_changed": True}
-            context["readings"] = as_sent.readings(run)
-            context["snippets"] = as_sent.snippets(run)
+            context["readings"] = sent_text.readings(run)
+            context["snippets"] = sent_text.snippets(run)
         context["first_verbs"] = self._first_part_buttons(request, context["first"])
         context["spoken"] = seen_before != context["seen"]
         return render(request, "admin/campaigns/run/live.html", context)

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from campaigns.runs.reasons import Reason
-from campaigns.sending.left import UnsettledRecipient
 from campaigns.sending.message_settings import UNSEEN
-from notifications.inbox.online import online_since
+from campaigns.sending.unsettled import UnsettledRecipient
+from notifications.inbox.online_people import online_since
 from notifications.inbox.reading import unseen_together
 
 

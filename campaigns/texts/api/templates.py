@@ -23,7 +23,7 @@ from notifications.api.base.problems import Problem, refuses
 from notifications.api.base.query import takes
 from notifications.api.base.row import WritableRowView
 from notifications.api.base.view import ApiView, save
-from notifications.api.named import contact_named
+from notifications.api.person_in_query import contact_named
 from notifications.fcm import payload
 from notifications.gateway import Push
 from notifications.people.contact import Contact

@@ -30,7 +30,7 @@ from campaigns.texts.pages.text_page import TextPage
 from campaigns.texts.template import Template
 from campaigns.texts.writing import insertable, pictures
 from campaigns.texts.writing.problems import locate_problems
-from campaigns.texts.writing.readable import readable
+from campaigns.texts.writing.valid_part import readable
 from campaigns.triggers.automation import Automation
 from notifications.admin.ui import used_by
 from notifications.admin.ui.copying import copied, copying

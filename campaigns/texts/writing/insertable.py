@@ -13,7 +13,7 @@ from campaigns.texts.snippets.snippet import Snippet
 from campaigns.texts.writing import coverage
 from notifications.people.contact import Contact
 from notifications.people.project import Project
-from notifications.values.plain import briefly
+from notifications.values.plain_values import briefly
 
 # A list or an object cannot be read in a sentence.
 READABLE = ("text", "number", "time", "boolean")

@@ -10,7 +10,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from notifications.admin.importing import pace, repeated
+from notifications.admin.importing import pace, repeated_people
 from notifications.admin.importing.states import LIKE_A_RUN, rail
 from notifications.admin.ui.polling import COMING_BACK
 from notifications.people.importing import refused
@@ -81,7 +81,7 @@ def describe(one: Import, now: datetime, *, before: str = "") -> dict[str, Any]:
         "refused_kinds": refused.kinds(one) if one.refused and not one.under_way else [],
         "repeated": _repeated(one),
         "unseen": _unseen(one) if counts else "",
-        "several": "" if one.under_way else repeated.in_words(one),
+        "several": "" if one.under_way else repeated_people.in_words(one),
         "seen": f"{one.state}-{going.share // 10 if going else 10}",
         "spoken": f"{one.get_state_display()}: {going.share} %"
         if going

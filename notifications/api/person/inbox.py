@@ -16,8 +16,8 @@ from notifications.api.base import pages, query
 from notifications.api.base.problems import refuses
 from notifications.api.base.query import takes
 from notifications.api.base.view import ApiView
-from notifications.api.named import contact_named
 from notifications.api.person.view import PersonsView
+from notifications.api.person_in_query import contact_named
 from notifications.inbox.item import InboxItem
 from notifications.inbox.reading import Counts, counts_of, items_of
 from notifications.people.contact import Contact

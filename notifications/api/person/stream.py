@@ -25,7 +25,7 @@ from notifications.api.base.problems import Problem, refuses
 from notifications.api.base.query import takes
 from notifications.api.person.authentication import InboxTokenAuthentication, NotTaken
 from notifications.api.person.view import PersonsView
-from notifications.inbox.position import FORM, Position
+from notifications.inbox.stream_position import FORM, Position
 from notifications.keys.inbox_secret import InboxSecret
 from notifications.keys.inbox_token import TokenOwner
 from notifications.requests.origin import FEED, feed_beside

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns import control
-from campaigns.runs.caps.counted import Counted
+from campaigns.runs.caps.counted_pushes import Counted
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 from notifications.people.consent.category import Category

@@ -19,9 +19,9 @@ def _asked_once() -> None:
 def _deaf() -> None:
     """Whoever is in the snapshot is sent to, whatever they say."""
     from campaigns.runs import claiming
-    from campaigns.sending import left
+    from campaigns.sending import unsettled
 
-    for module, name in ((claiming, "PROLONG"), (left, "TO_SEND")):
+    for module, name in ((claiming, "PROLONG"), (unsettled, "TO_SEND")):
         statement = getattr(module, name)
         assert "NOT c.subscribed" in statement
         patch(module, name, statement.replace("NOT c.subscribed", "FALSE"))

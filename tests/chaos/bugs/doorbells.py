@@ -39,10 +39,10 @@ def _a_task_is_an_order() -> None:
     import re
 
     from campaigns.runs import chunk, claiming
-    from campaigns.sending import left, sending
+    from campaigns.sending import sending, unsettled
 
     claim = claiming.claim
-    patch(left, "TO_SEND", re.sub(r"AND NOT EXISTS \([^)]*\)", "", left.TO_SEND))
+    patch(unsettled, "TO_SEND", re.sub(r"AND NOT EXISTS \([^)]*\)", "", unsettled.TO_SEND))
 
     def claim_whatever(run_id: int, number: int, *rest: Any, **more: Any) -> Any:
         closed = chunk.Chunk.objects.filter(run=run_id, number=number, state="closed")

@@ -35,7 +35,7 @@ def _commits_early() -> None:
     """Whoever dies in between leaves people in that nobody counted, and does them again."""
     from django.db import connection
 
-    from notifications.people.importing.merging.part import Part
+    from notifications.people.importing.merging.merge_part import Part
 
     merge = Part.merge
 

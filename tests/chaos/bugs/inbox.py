@@ -31,12 +31,12 @@ def _keeps_the_wrong_one() -> None:
 def _the_last_one_stays() -> None:
     from campaigns.engine import wrong_items
     from campaigns.runs.run import Run
-    from campaigns.sending.inbox import of_runs
+    from campaigns.sending.inbox import run_items
 
-    beside = of_runs.references_beside
+    beside = run_items.references_beside
 
     def older_alone(run: Run) -> tuple[list[str], list[str]]:
         return beside(run)[0], []
 
-    for module in (of_runs, wrong_items):
+    for module in (run_items, wrong_items):
         patch(module, "references_beside", older_alone)

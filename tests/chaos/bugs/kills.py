@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tests.chaos.bug import bug, patch
 
 if TYPE_CHECKING:
-    from campaigns.sending.left import UnsettledRecipient
+    from campaigns.sending.unsettled import UnsettledRecipient
 
 POISONED = 2
 

@@ -40,15 +40,15 @@ def _alone_without_load() -> None:
 
 @bug("servers that say nothing are idle", fault="F103")
 def _silence_is_idle() -> None:
-    from notifications.pacing import level
+    from notifications.pacing import load_level
 
-    parse = level.parse
+    parse = load_level.parse
 
-    def hopeful(status: int, text: str, name: str) -> level.Read:
+    def hopeful(status: int, text: str, name: str) -> load_level.Read:
         said = parse(status, text, name)
-        return level.Read(0.0) if said.level is None else said
+        return load_level.Read(0.0) if said.level is None else said
 
-    patch(level, "parse", hopeful)
+    patch(load_level, "parse", hopeful)
 
 
 @bug("who died is waited for when the project's servers are to be asked", fault="F103")

@@ -61,8 +61,8 @@ def _old_text_under_a_new_number() -> None:
     number."""
     from dataclasses import replace
 
-    from campaigns.sending.left import UnsettledRecipient
     from campaigns.sending.sending import Sending
+    from campaigns.sending.unsettled import UnsettledRecipient
 
     def keep_the_words(sending: Sending, revision: int, people: list[UnsettledRecipient]) -> None:
         sending.left.extendleft(reversed(people))
@@ -77,12 +77,12 @@ def _old_text_under_a_new_number() -> None:
 def _audience_as_it_was() -> None:
     """Whoever is in the snapshot is sent to, retired or not: neither guard looks at the device."""
     from campaigns.runs import claiming
-    from campaigns.sending import left
+    from campaigns.sending import unsettled
 
     gone = (
         "d.id IS NULL OR d.retired_at IS NOT NULL OR d.contact_id <> r.contact_id OR c.id IS NULL"
     )
-    for module, name in ((left, "TO_SEND"), (claiming, "PROLONG")):
+    for module, name in ((unsettled, "TO_SEND"), (claiming, "PROLONG")):
         statement = getattr(module, name)
         assert gone in statement
         patch(module, name, statement.replace(gone, "d.id IS NULL"))

@@ -9,7 +9,7 @@ from tests.chaos.bug import bug, patch
 def _woken_too_soon() -> None:
     from datetime import timedelta
 
-    from campaigns.sending.left import UnsettledRecipient
+    from campaigns.sending.unsettled import UnsettledRecipient
 
     waits_until = UnsettledRecipient.waits_until
     patch(

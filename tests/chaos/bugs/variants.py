@@ -11,9 +11,9 @@ from tests.chaos.bug import bug, patch
 def _the_control_group_is_rung() -> None:
     """Neither guard looks at the group: not who reads the chunk, nor who opens the window."""
     from campaigns.runs import claiming
-    from campaigns.sending import left
+    from campaigns.sending import unsettled
 
-    for module, name in ((claiming, "PROLONG"), (left, "TO_SEND")):
+    for module, name in ((claiming, "PROLONG"), (unsettled, "TO_SEND")):
         written: str = getattr(module, name)
         assert claiming.ON_PURPOSE in written
         patch(module, name, written.replace(claiming.ON_PURPOSE, "NULL"))

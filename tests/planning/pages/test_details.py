@@ -10,7 +10,7 @@ import pytest
 from django.utils import translation
 
 from campaigns import control, tasks
-from campaigns.engine import broken
+from campaigns.engine import broken_runs
 from campaigns.runs import details
 from campaigns.runs.details import Detail
 from campaigns.runs.reasons import Cause
@@ -142,7 +142,7 @@ def test_a_korean_page_says_in_korean_what_is_broken(
     assert english in desk.open("campaigns_run_change", run.pk)
 
     with translation.override("ko"):
-        korean = broken.detail_of(run)
+        korean = broken_runs.detail_of(run)
     desk.client.cookies["django_language"] = "ko"
     pages = [desk.open("campaigns_run_change", run.pk), desk.open("campaigns_overview")]
     translation.activate("en")
@@ -156,7 +156,7 @@ def test_what_is_broken_no_more_is_said_as_it_was_kept(project: Project) -> None
     kept = details.make("text_broken", problem="at most 90 tags.")
     run = make_run(project, advanced=False)
     run.pause(Cause.BROKEN, kept)
-    assert "at most 90 tags." in broken.detail_of(run)
+    assert "at most 90 tags." in broken_runs.detail_of(run)
 
 
 # --- What other releases write ------------------------------------------------------------------

@@ -12,10 +12,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.audiences.audience import Audience
-from campaigns.launch_check import left_out
+from campaigns.launch_check import skipped_people
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.best_hour import Opens
-from campaigns.runs.caps.counted import Counted
+from campaigns.runs.caps.counted_pushes import Counted
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.variants.group import HOLDOUT
 from notifications.people.consent.record import EVERYTHING, ConsentAnswer, record_answers
@@ -92,7 +92,7 @@ def test_only_who_reads_a_text_that_needs_the_value_is_shown(desk: Desk, project
 def test_of_many_the_newest_are_shown_and_the_page_says_so(
     desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(left_out, "SHOWN", 2)
+    monkeypatch.setattr(skipped_people, "SHOWN", 2)
     for number in range(3):
         person(project, f"nameless-{number}", attributes={})
     campaign = make_campaign(project)
@@ -119,7 +119,7 @@ def test_a_search_that_takes_too_long_says_so(
     def slow(*_: object, **__: object) -> None:
         raise TooSlow
 
-    monkeypatch.setattr(left_out, "sample", slow)
+    monkeypatch.setattr(skipped_people, "sample", slow)
     assert "takes too long" in page_of(desk, campaign, "unsubscribed")
 
 

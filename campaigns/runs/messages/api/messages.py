@@ -17,7 +17,7 @@ from campaigns import tasks
 from campaigns.engine import messages
 from campaigns.runs.messages import message_pages, outcome
 from campaigns.runs.messages.accepting import Accepted, UnknownRecipient
-from campaigns.runs.messages.api import addressed
+from campaigns.runs.messages.api import resolve_recipients
 from campaigns.runs.messages.api.request import MessageSerializer
 from campaigns.runs.messages.api.serializers import (
     AcceptedSerializer,
@@ -39,7 +39,7 @@ from notifications.api.base.problems import NO_OBJECT, Problem, flattened
 from notifications.api.base.query import takes
 from notifications.api.base.rendering import ExactParser
 from notifications.api.base.view import ApiView
-from notifications.api.named import contact_named
+from notifications.api.person_in_query import contact_named
 from notifications.staff.api_key import Scope
 from notifications.task_queue import enqueue_on_commit
 from notifications.values.flaws import Flawed
@@ -149,8 +149,8 @@ class Messages(ApiView):
         """Send a message to one person, or to many. 202: it is stored and will be sent, whatever
         fails meanwhile. 200: a call with the same deduplication key made it before."""
         values = _read(self, request.data)
-        with addressed.as_the_key_may(self):
-            answer = addressed.accept_call(self, values)
+        with resolve_recipients.as_the_key_may(self):
+            answer = resolve_recipients.accept_call(self, values)
         tasks.send_messages_on_commit(values.get("at"))
         if "list" in values["to"]:
             enqueue_on_commit(tasks.unfold_messages)
@@ -193,11 +193,14 @@ class MessagesBulk(ApiView):
         rows = self.given(BulkRowsSerializer)["messages"]
         valid, rejected = self._read(rows)
         accepted = []
-        with addressed.as_the_key_may(self):
-            answers = addressed.accept_each(self, list(valid.values())) if valid else []
+        with resolve_recipients.as_the_key_may(self):
+            answers = resolve_recipients.accept_each(self, list(valid.values())) if valid else []
         for index, answer in zip(valid, answers, strict=True):
             if isinstance(answer, UnknownRecipient):
-                refused = {"field": answer.field, "message": addressed.UNKNOWN[answer.field]}
+                refused = {
+                    "field": answer.field,
+                    "message": resolve_recipients.UNKNOWN[answer.field],
+                }
                 rejected.append({"index": index, **refused})
             else:
                 accepted.append({"index": index, "id": answer.id})

@@ -17,8 +17,8 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from campaigns.runs.messages.bulk_messages import AT_ONCE
 from campaigns.runs.messages.day import LONGEST
-from campaigns.runs.messages.many import AT_ONCE
 from campaigns.runs.run import Run
 from campaigns.texts.api.templates import Buttons, Languages, Options, Texts
 from campaigns.texts.snippets import usage
@@ -30,7 +30,7 @@ from notifications.api.base.fields import (
     Moment,
     StrictSerializer,
 )
-from notifications.api.named import ExternalId
+from notifications.api.person_in_query import ExternalId
 from notifications.api.reading import read_person
 from notifications.api.shapes import MAX_DEVICES, DeviceSerializer
 from notifications.people.attributes import types_of

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from campaigns.runs.messages.message import Message
-from campaigns.sending.inbox.of_messages import ALONE
+from campaigns.sending.inbox.message_items import ALONE
 from campaigns.texts.rendering import Reader, Renderer, Unrenderable
 from notifications.people.contact import Contact
 

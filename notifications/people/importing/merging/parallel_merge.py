@@ -17,7 +17,7 @@ from typing import Any
 from django.db import OperationalError, connection, transaction
 
 from notifications.people.importing import columns, staging, upload
-from notifications.people.importing.merging.part import Collided, Part
+from notifications.people.importing.merging.merge_part import Collided, Part
 from notifications.people.importing.merging.parts import Parts, Span, progress
 from notifications.people.importing.model import Import, keep
 from notifications.postgres import clock

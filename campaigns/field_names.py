@@ -5,10 +5,10 @@ from __future__ import annotations
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from notifications import naming
+from notifications import field_names
 
 FIELDS = {
-    **naming.FIELDS,
+    **field_names.FIELDS,
     "acknowledged at": pgettext_lazy("field", "acknowledged at"),
     "acknowledged by": pgettext_lazy("field", "acknowledged by"),
     "accepted": pgettext_lazy("field", "accepted"),

@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 
 from campaigns.audiences import reach
 from campaigns.audiences.reach import Reach
-from campaigns.forecast.skips import control_group, own_times, skipped
+from campaigns.forecast.skips import control_group, local_time, skipped
 from campaigns.forecast.skips.skipped import Cause, Skipped
 from campaigns.planning import campaign_variants
 from campaigns.planning.campaign import Campaign
@@ -26,7 +26,7 @@ def causes(
     wordings = campaign_variants.wordings(campaign)
     texts = [wording.number for wording in wordings]
     with_any = (
-        own_times.causes(by, texts),
+        local_time.causes(by, texts),
         skipped.of_had(campaign, begun, texts),
         skipped.of_caps(campaign, at, texts),
     )

@@ -8,7 +8,7 @@ from campaigns.runs.claiming import Claim
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.sending.inbox.item import item_of
-from campaigns.sending.left import UnsettledRecipient
+from campaigns.sending.unsettled import UnsettledRecipient
 from notifications.inbox.storing import contacts_with, store, withdraw
 
 ON_PURPOSE = (Reason.CONTROL, Reason.HOLDOUT)  # they get nothing, not even an inbox item

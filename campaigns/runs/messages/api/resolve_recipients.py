@@ -12,7 +12,7 @@ from rest_framework import serializers
 
 from campaigns.audiences.audience import Audience
 from campaigns.runs.messages.accepting import Accepted, Revoked, UnknownRecipient, accept, confirm
-from campaigns.runs.messages.many import AT_ONCE, accept_many, members
+from campaigns.runs.messages.bulk_messages import AT_ONCE, accept_many, members
 from notifications.api.base import authentication
 from notifications.api.base.view import ApiView
 from notifications.people.contact import Contact

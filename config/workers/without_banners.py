@@ -12,7 +12,7 @@ from celery.apps import worker
 from celery.apps.beat import Beat
 from celery.signals import celeryd_init
 
-from notifications.requests.lines import Json
+from notifications.requests.log_lines import Json
 
 
 class QuietBeat(Beat):

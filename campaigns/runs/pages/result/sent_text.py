@@ -13,7 +13,7 @@ from django.db import connection
 from liquid.exceptions import LiquidError
 
 from campaigns.audiences.selection import sample
-from campaigns.engine import broken
+from campaigns.engine import broken_runs
 from campaigns.forecast.skips import skipped
 from campaigns.results.reason_steps import detail_in_words
 from campaigns.runs.ledger import Delivery
@@ -83,7 +83,7 @@ def snippets(run: Run) -> list[tuple[str, int]]:
 
 def readings(run: Run) -> list[Reading]:
     """Readings of accepted recipients first. Empty if the text can no longer be rendered."""
-    if broken.find_text_problem(run):
+    if broken_runs.find_text_problem(run):
         return []
     try:
         known = _recipient_readings(run)

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from campaigns.audiences.selection import MAX_ID
-from campaigns.launch_check import left_out
+from campaigns.launch_check import skipped_people
 from campaigns.launch_check.launch_report import LaunchReport
 from campaigns.planning.campaign import Campaign
 from notifications.postgres.budget import Busy, TooSlow, slow_query_slot
@@ -36,7 +36,7 @@ def _find_people(campaign: Campaign, query: QueryDict) -> dict[str, Any]:
     report = LaunchReport(campaign, timezone.now())
     try:
         with slow_query_slot(campaign.project_id):
-            people = left_out.find_left_out(report, reason, variable, start=_start(query))
+            people = skipped_people.find_left_out(report, reason, variable, start=_start(query))
     except (Busy, TooSlow):
         return {"too_slow": True}
     except ValidationError as error:

@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from psycopg.rows import namedtuple_row
 
 from campaigns.runs import newer_devices
-from campaigns.runs.caps import counted
+from campaigns.runs.caps import counted_pushes
 from campaigns.runs.chunk import WINDOW, Chunk
 from campaigns.runs.claiming import OUT, OUT_OR_ENOUGH, Claim
 from campaigns.runs.ledger import copies
@@ -163,13 +163,13 @@ OF_CHUNK = (
 def to_send(caps: Caps | None, kept: bool, foreseen: bool) -> str:
     if caps is None or not caps.holds:
         return TO_SEND
-    look = counted.first_look(caps, OF_CHUNK, kept=kept, foreseen=foreseen)
+    look = counted_pushes.first_look(caps, OF_CHUNK, kept=kept, foreseen=foreseen)
     return SENDABLE.format(out=OUT_OR_ENOUGH, joins=look)
 
 
 def left_to_send(claim: Claim) -> list[UnsettledRecipient]:
     """The recipients of the chunk who may be tried now."""
-    claim.unseen_since = claim.now() - counted.UNSEEN_FOR
+    claim.unseen_since = claim.now() - counted_pushes.UNSEEN_FOR
     foreseen, values = kept_for_others(claim), place_of(claim)
     if foreseen:
         runs, people = map(list, zip(*foreseen, strict=True))
@@ -254,7 +254,7 @@ def _recipient_of_row(claim: Claim, row: Any, its_settings: MessageSettings) -> 
         address=row.address,
         platform=row.platform,
     )
-    out, detail = counted.parse_reason(row.out) if row.out else ("", "")
+    out, detail = counted_pushes.parse_reason(row.out) if row.out else ("", "")
     return UnsettledRecipient(
         seq=row.seq,
         contact_id=row.contact_id,

@@ -15,7 +15,7 @@ from django.db import IntegrityError, connection
 from notifications.people.consent.record import StoredAnswers, record_stored_answers
 from notifications.people.contact import Contact
 from notifications.people.device import Device, remove
-from notifications.people.erased import forget_people
+from notifications.people.erased_people import forget_people
 from notifications.people.importing.columns import Column, Meaning
 from notifications.people.importing.merging.devices import (
     DEVICES,
