@@ -122,14 +122,14 @@ def _rows(run: Run, results: Funnel, totals: sums.Totals) -> list[Row]:
         row(_("Accepted"), totals.accepted, total="accepted"),
     ]
     theirs = (
-        row(step.event.label, step.count, told=step, coverage=step.coverage(results.may_have))
+        row(step.event.label, step.count, reported=step, coverage=step.coverage(results.may_have))
         for step in results.steps
     )
     reached = (
         row(
             run.goal_event,
             goal.reported.count,
-            told=goal.reported,
+            reported=goal.reported,
             coverage=goal.reported.coverage(results.may_have),
         )
         for goal in [results.goal]
