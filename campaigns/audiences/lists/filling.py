@@ -157,19 +157,27 @@ def _share_of_rules(audience: Audience, filling: dict[str, Any]) -> float:
     return max(0, done) / max(1, all_of_them)
 
 
+# The people are chosen once, whatever PostgreSQL expects: of a project that is newer than its
+# statistics it expects one person, and would choose them again for each. “+ 0” keeps it from
+# reading the project's people instead of those that were chosen.
+ADD = """
+WITH chosen (id) AS MATERIALIZED ({people})
+INSERT INTO campaigns_member (audience_id, contact_id)
+SELECT %s, c.id FROM chosen JOIN notifications_contact c ON c.id = chosen.id
+WHERE c.project_id + 0 = %s
+ORDER BY c.external_id FOR KEY SHARE OF c
+ON CONFLICT DO NOTHING
+"""
+
+
 def add(audience: Audience, people: Sql) -> int:
     """Add the people found by a SELECT of contact ids, in one statement.
 
     Only people of this project. Returns how many were added.
     """
     with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO campaigns_member (audience_id, contact_id)"
-            " SELECT %s, c.id FROM notifications_contact c"
-            f" WHERE c.project_id = %s AND c.id IN ({people.sql})"
-            " ORDER BY c.external_id FOR KEY SHARE OF c ON CONFLICT DO NOTHING",
-            [audience.pk, audience.project_id, *people.params],
-        )
+        params = [*people.params, audience.pk, audience.project_id]
+        cursor.execute(ADD.format(people=people.sql), params)
         added: int = cursor.rowcount
     return added
 
