@@ -37,7 +37,7 @@ def lose_it_once(monkeypatch: pytest.MonkeyPatch, place: Any, name: str) -> list
     [
         (worker_database, "gateway_of"),
         (breakers, "proven"),
-        (worker_database, "whom"),
+        (worker_database, "choose_recipients"),
         (breakers, "judge_window"),
         (settling, "retire_dead"),
         (Claim, "close"),
