@@ -103,9 +103,9 @@ def _a_day_has_24_hours() -> None:
 @bug("nobody is ever missing", fault="F19")
 def _nobody_is_ever_missing() -> None:
     """Whatever the rows call waiting is sent, however long ago they were written."""
-    from campaigns.runs import absence, chunk, tick
+    from campaigns.runs import absence, claiming, tick
 
-    for module in (absence, chunk, tick):
+    for module in (absence, claiming, tick):
         patch(module, "LONG_SILENCE", timedelta(days=365))
 
 

@@ -46,4 +46,4 @@ def _taken_up_for_all() -> None:
         changed = message_settings.of_run(self._run)[1]
         return defaultdict(lambda: changed)
 
-    patch(worker_database.WorkerDatabase, "terms", of_all)
+    patch(worker_database.WorkerDatabase, "settings", of_all)
