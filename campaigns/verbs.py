@@ -207,7 +207,7 @@ CHANGE_TEXT = Verb(
     label=_("Change the text"),
     question=_("Change the text for those who still wait?"),
     button=_("Look at the change"),
-    done_text=_("Whoever still waits in run %(number)d gets the new text."),
+    done_text=_("People who still wait in run %(number)d get the new text."),
     reference="Change the text for whoever still waits; whoever has it keeps what they got, and "
     "`runs/{id}/correct` writes to them once the run has ended. What you leave out stays as it is, "
     "in each language, too; snippets are taken as they read now. Give the `revision` you have "

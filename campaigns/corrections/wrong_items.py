@@ -22,15 +22,15 @@ WHERE c.project_id = %s AND {fits}
 
 
 def count_before_launch(wrong: Run, rules: dict[str, Any]) -> int | None:
-    """Count the people of an audience whose inbox has the text of this run or of a correction of
-    it. None if that takes too long."""
+    """Count the people of an audience who have the text of this run, or of a correction of it, in
+    their inbox. None if that takes too long."""
     references = [reference_of(pk) for pk in wrong.text_family()]
     return _count(wrong.project_id, rules, references)
 
 
 def count_left(correction: Run) -> int | None:
-    """Count the people of a launched correction whose inbox still has a wrong text. None if that
-    takes too long."""
+    """Count the people of a launched correction who still have a wrong text in their inbox. None if
+    that takes too long."""
     older, _newer = references_beside(correction)
     return _count(correction.project_id, correction.rules, older)
 

@@ -145,10 +145,10 @@ def test_a_device_that_leaves_after_its_chunk_was_claimed_gets_no_message(
     make_contact(devices[0].project, external_id="somebody-else")
     run = make_run(devices[0].project)
     freeze(run)
-    whom = rows.choose_recipients
+    choose_recipients = rows.choose_recipients
 
     def claimed_before(claim: Claim) -> list[UnsettledRecipient]:
-        everybody = whom(claim)
+        everybody = choose_recipients(claim)
         for device in devices[:left]:
             leave(device)
         return everybody

@@ -253,7 +253,7 @@ def test_the_page_changes_both_variants_in_one_look(desk: Desk, project: Project
     assert "This is what changes" in looked and "Variant A" in looked and "Variant B" in looked
     mark = reply.content.decode().split('name="looked_at" value="')[1].split('"')[0]
     reply = desk.confirm(page, run.pk, revision="1", looked_at=mark, **written)
-    assert messages_of(reply) == [f"Whoever still waits in run {run.pk} gets the new text."]
+    assert messages_of(reply) == [f"People who still wait in run {run.pk} get the new text."]
     run = Run.objects.get(pk=run.pk)
     assert {n: said["title"] for n, said in texts_of(run).items()} == {A: "New A", B: NEW}
     shown = text_of(desk.client.get(reverse("admin:campaigns_run_change", args=[run.pk])))

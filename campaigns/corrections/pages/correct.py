@@ -34,7 +34,7 @@ from notifications.task_queue import enqueue_on_commit
 
 CORRECT = gettext_lazy("Send a correction")
 OLDER = "older"  # all revisions but the newest
-# Whoever chooses another text sees how many people got that one.
+# Choosing another text counts its recipients again.
 COUNT_AGAIN = {
     "hx-trigger": "change",
     "hx-include": "#dialog-form select",

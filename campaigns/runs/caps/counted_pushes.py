@@ -168,7 +168,7 @@ def _within_sql(period: timedelta, now: str) -> str:
 # statement reads what is there once it has its turn.
 TURN = """SELECT pg_advisory_xact_lock(hashtextextended('caps of project ' || %(project)s, 0));
 """
-# Counts the people whose window opens. `checked` has why each person is out, `opened` the window.
+# Counts the people of an opened window. `checked` says why a person is left out of it.
 COUNT = """
 INSERT INTO campaigns_counted (contact_id, run_id, seq, message, category, at)
 SELECT contact_id, %(run)s, seq, COALESCE(message, 0), %(category)s::bigint,

@@ -108,9 +108,9 @@ class PersonsTicket(PersonsView):
     def post(self, request: Request) -> Response:
         """Get a ticket for the live inbox: a browser's `EventSource` sends no header, and an inbox
         token in an address would be kept in logs. It is good for a minute."""
-        whose, now = self.owner, timezone.now().replace(microsecond=0)
+        owner, now = self.owner, timezone.now().replace(microsecond=0)
         self.person()
-        claims = [whose.secret, whose.external_id, int(whose.expires_at.timestamp())]
+        claims = [owner.secret, owner.external_id, int(owner.expires_at.timestamp())]
         ticket = signing.dumps(claims, salt=SALT)
         url = f"{_address(request)}?{urlencode({'ticket': ticket})}"
         return Response({"ticket": ticket, "expires_at": now + LASTS, "url": url})

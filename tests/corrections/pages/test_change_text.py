@@ -117,7 +117,7 @@ def test_what_changes_and_for_whom_is_looked_at_before_anything_is_sent(
     assert Run.objects.get(pk=run.pk).revision == 1, "nothing has been sent"
 
     reply = change(desk, run, title=RIGHT)
-    assert messages_of(reply) == [f"Whoever still waits in run {run.pk} gets the new text."]
+    assert messages_of(reply) == [f"People who still wait in run {run.pk} get the new text."]
     run.refresh_from_db()
     assert (run.revision, content_of(run)["title"]) == (2, RIGHT)
     assert content_of(run)["locales"] == {"ko": {"title": "70%"}}
